@@ -54,5 +54,6 @@ def test_there_must_be_a_store_and_an_embedder(shell: Shell) -> None:
     assert not shell.store.exists()
     shell("remember", "Ana prefers window seats", *ANA)
     assert "--embedder" in shell("admin", "re-embed", code=2).stderr
-    assert "'hashin' is neither an embedder nor an address" in shell("admin", "re-embed", "--embedder", "hashin", code=3).stderr
+    unknown = shell("admin", "re-embed", "--embedder", "hashin", code=3).stderr
+    assert "'hashin' is neither an embedder nor an address" in unknown
     assert shell.json("admin", "re-embed", "--embedder", "hashing")["changed"] is False

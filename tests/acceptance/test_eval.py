@@ -186,7 +186,7 @@ def test_a_profile_compared_with_itself_gains_nothing(shell: Shell, folder: Path
 def test_people_see_measures_categories_and_what_to_know_of_the_folder(shell: Shell, folder: Path) -> None:
     shown = shell("eval", str(folder), "--compare", "default", "five-signal").stdout
     assert re.search(r"^travel: 34 memories, 8 queries, embedder ", shown)
-    assert "1 query without judgements: left out\n" in shown
+    assert "1 query without judgments: left out\n" in shown
     assert "1 judged memory not in the folder: counted as not found\n" in shown
     assert "the text of an earlier one" not in shown
     assert re.search(r"^recall@10 +\d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\] +\d\.\d{3} ", shown, re.MULTILINE)
@@ -232,8 +232,8 @@ def test_what_a_query_cannot_see_is_told_in_lines_on_the_page_and_as_json(shell:
     queries = [a_query("q"), a_query("lost", scope="other/zoe")]
     folder = write_folder(tmp_path / "f", memories, queries, [("q", "m", 1), ("q", "bens", 1), ("lost", "m", 1)])
     notes = (
-        "2 judged memories out of the query's sight: counted as not found",
-        "1 query with no memory in sight: counted as finding nothing",
+        "2 judged memories that the query may not see: counted as not found",
+        "1 query that may see no memory: counted as finding nothing",
     )
     shown, page = shell("eval", str(folder)).stdout, " ".join(parsed(page_of(shell, folder)).itertext())
     for note in notes:
@@ -310,9 +310,9 @@ def test_files_that_never_end_are_refused_and_a_missing_folder_is_named(shell: S
     (folder / "queries.jsonl").unlink()
     os.mkfifo(folder / "queries.jsonl")
     told = shell("eval", str(folder), code=2).stderr
-    assert f"'{folder}/queries.jsonl' is no ordinary file; put one there" in told
-    holds = "a folder of judgements has memories.jsonl, queries.jsonl and qrels.tsv"
-    assert f"there is no folder '{folder}/no'; {holds}" in shell("eval", str(folder / "no"), code=2).stderr
+    assert f"'{folder}/queries.jsonl' is not a regular file; put one there" in told
+    holds = "a judgments folder has memories.jsonl, queries.jsonl and qrels.tsv"
+    assert f"folder '{folder}/no' does not exist; {holds}" in shell("eval", str(folder / "no"), code=2).stderr
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def test_the_page_is_well_formed_and_needs_nothing_else(more: tuple[str, ...], s
 def test_the_page_shows_figures_categories_and_what_came_instead(shell: Shell, folder: Path) -> None:
     page = page_of(shell, folder, "--k", "2")
     text = " ".join(parsed(page).itertext())
-    for said in ("recall@2", "even", "odd", "Queries that found least", "never written", "not in the folder"):
+    for said in ("recall@2", "even", "odd", "Queries with the worst results", "never written", "not in the folder"):
         assert said in text
     assert "what did Ana say about visas?" in text
     assert "recollect 0." in text
@@ -395,8 +395,8 @@ def test_a_wrong_folder_is_refused_with_file_line_and_field(shell: Shell, folder
     with (folder / "qrels.tsv").open("a") as file:
         file.write("q-seats\tseats2\tgreat\n")
     told = shell("eval", str(folder), code=2).stderr
-    assert re.search(r"^Error: .*qrels\.tsv, line 21, field 'grade': 'great' is no number$", told)
-    assert "there is no" in shell("eval", str(folder / "nowhere"), code=2).stderr
+    assert re.search(r"^Error: .*qrels\.tsv, line 21, field 'grade': 'great' is not a number$", told)
+    assert "does not exist" in shell("eval", str(folder / "nowhere"), code=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ def test_what_is_no_better_is_told_and_not_written(shell: Shell, better: Path, f
     out = tmp_path / "best.toml"
     called = ("profiles", "tune", str(folder), "--profile", str(better), "--out", str(out), "--k", "3")
     told = shell(*called, code=1)
-    assert "tuning found nothing" in told.stdout
+    assert "tuning found no improvement" in told.stdout
     assert "was not written because the profile is no better than before" in told.stderr
     found = json.loads(shell(*called, "--json", code=1).stdout)
     assert (found["carries_over"], found["written"]) == (False, [])
@@ -236,7 +236,7 @@ def test_what_suits_some_and_hurts_others_is_written_by_force_alone(shell: Shell
     folder, out = torn(tmp_path / "torn"), tmp_path / "better.toml"
     called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "4")
     refused = shell(*called, code=1)
-    assert "tuning found nothing that carries over: what was held out gained" in refused.stdout
+    assert "tuning found no improvement that carries over: held-out queries gained" in refused.stdout
     assert "; --force writes it anyway" in refused.stderr
     assert not out.exists()
     assert shell.json(*called, "--force")["carries_over"] is False
@@ -275,7 +275,7 @@ def test_a_report_that_contradicts_its_profile_or_itself_is_refused(shell: Shell
 def test_folds_that_do_not_agree_are_warned_of(shell: Shell, wrong: Path, tmp_path: Path) -> None:
     folder, out = torn(tmp_path / "torn"), tmp_path / "better.toml"
     called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "4", "--force")
-    assert re.search(r"^the folds do not agree on .*recency \(0\.\d+ to 0\.\d+\)", shell(*called).stdout, re.MULTILINE)
+    assert re.search(r"^the folds disagree on .*recency \(0\.\d+ to 0\.\d+\)", shell(*called).stdout, re.MULTILINE)
 
 
 def test_what_is_there_is_not_replaced_unless_that_is_wished(
@@ -341,13 +341,13 @@ def test_one_scope_cannot_be_held_out_of_itself(shell: Shell, tmp_path: Path) ->
     alone = fresh_folder(tmp_path / "alone", ("ana",))
     out = str(tmp_path / "better.toml")
     refused = shell("profiles", "tune", str(alone), "--out", out, code=2).stderr
-    assert "the queries are of 1 scope, and some must be held out whole; tune with more scopes" in refused
+    assert "the queries have only 1 scope, and whole scopes are held out; tune with more scopes" in refused
 
 
 def test_a_folder_is_named_once(shell: Shell, folder: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "better.toml")
     refused = shell("profiles", "tune", str(folder), str(folder), "--out", out, code=2).stderr
-    assert "two folders are called 'notes'" in refused
+    assert "two folders have the name 'notes'" in refused
     assert "DIR" in shell("profiles", "tune", code=2).stderr
 
 

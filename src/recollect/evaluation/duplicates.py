@@ -18,7 +18,7 @@ from recollect.render.tables import TextTable
 from recollect.text.paraphrase import paraphrase_key_of
 
 PAIR_LABELS = ("same", "update", "other")
-"""A new text says the same as the old one, replaces it, or is about something else."""
+"""The new text means the same as the old one, replaces it, or is about something else."""
 
 MIN_KEPT_SHARE = 0.95
 """The share of correctly detected duplicates that a good threshold must keep."""
@@ -40,7 +40,9 @@ class LabeledPair:
 
     def __post_init__(self) -> None:
         if self.label not in PAIR_LABELS:
-            raise FieldError(f"{show(self.label)} is no label; {suggest(str(self.label), PAIR_LABELS)}", field="label")
+            raise FieldError(
+                f"unknown label {show(self.label)}; {suggest(str(self.label), PAIR_LABELS)}", field="label"
+            )
         for name in ("old", "new"):
             validation.require_content(name, getattr(self, name))
 
@@ -52,7 +54,7 @@ class LabeledPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdFigures:
-    """Counts for one threshold: pairs taken as duplicates, those that are, and all duplicates."""
+    """Counts for one threshold: detected pairs, detected duplicates, and all duplicates."""
 
     threshold: float
     taken: int
@@ -87,10 +89,10 @@ class Calibration:
 
 def read_pairs(lines: Iterable[str]) -> list[LabeledPair]:
     """Read labeled pairs from JSON lines with old, new and label."""
-    found = [_read_pair(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not any(one.label == "same" for one in found):
-        raise InvalidInput("there is no pair with the label 'same', so there is nothing to measure by")
-    return found
+    pairs = [_read_pair(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not any(pair.label == "same" for pair in pairs):
+        raise InvalidInput("no pair has the label 'same'; add at least one, or recall cannot be measured")
+    return pairs
 
 
 def shipped_pairs() -> list[LabeledPair]:
@@ -131,17 +133,17 @@ def _measure_threshold(threshold: float, taken: Sequence[bool], pairs: Sequence[
 
 def _read_pair(line: str, number: int) -> LabeledPair:
     try:
-        given: Any = json.loads(line)
+        record: Any = json.loads(line)
     except ValueError as error:
-        raise FieldError(f"this is no JSON ({error})", line=number) from error
-    if not isinstance(given, dict):
-        raise FieldError(f"{show(given)} is no pair; give old, new and label", line=number)
-    missing = next((name for name in ("old", "new", "label") if name not in given), None)
+        raise FieldError(f"invalid JSON ({error})", line=number) from error
+    if not isinstance(record, dict):
+        raise FieldError(f"{show(record)} is not a JSON object; give one with old, new and label", line=number)
+    missing = next((name for name in ("old", "new", "label") if name not in record), None)
     if missing is not None:
         raise FieldError("is missing; a pair has old, new and label", field=missing, line=number)
-    told: dict[str, Any] = {name: given.get(name) for name in ("old", "new", "label", "speaker")}
+    fields: dict[str, Any] = {name: record.get(name) for name in ("old", "new", "label", "speaker")}
     try:
-        return LabeledPair(id=str(given.get("id", number)), category=str(given.get("category", "")), **told)
+        return LabeledPair(id=str(record.get("id", number)), category=str(record.get("category", "")), **fields)
     except FieldError as error:
         raise error.at_line(number) from error
 
@@ -162,9 +164,11 @@ def calibration_table(found: Calibration) -> TextTable:
 
 
 def describe_calibration(found: Calibration) -> str:
-    """Describe which threshold suits the embedder, and the setting to use it."""
+    """Describe the best threshold for the embedder, and the setting to use it."""
     setting = f'[duplicates] by_embedder = {{ "{found.embedder}" = {found.threshold:g} }}'
-    return f"{found.embedder} on {found.pairs} pairs: {found.threshold:g} suits it; to use it, {setting}"
+    return (
+        f"{found.embedder} on {found.pairs} pairs: the best threshold is {found.threshold:g}; to use it, set {setting}"
+    )
 
 
 def calibration_to_json(found: Calibration) -> dict[str, Any]:

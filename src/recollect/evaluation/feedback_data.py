@@ -1,8 +1,8 @@
 """Tuning from feedback: a training set made of recorded contexts and the votes on them.
 
-In reading order: how votes are weighed, how attention falls with position (position bias, fitted as a conditional
-logit), the training set, and the tuning itself. Memories that helped should rank first. A vote on a low place counts
-for more, because fewer readers look there.
+The module weighs votes, estimates how attention falls with position (position bias, fitted as a conditional logit),
+builds the training set, and tunes the profile, in this order. Memories that helped should rank first. A vote on a low
+place counts for more, because fewer readers look there.
 """
 
 import hashlib
@@ -35,9 +35,9 @@ from recollect.ranking.tuning_report_check import WORTH_MEASURE
 from recollect.text.tokenizer import tokenize
 
 WORTH_BY_USE: Mapping[Use, float] = {Use.HELPED: 1.0, Use.MISLED: -1.0, Use.QUOTED: 0.5}
-"""What one vote is worth; a quote is weaker evidence than an explicit vote.
+"""The worth of one vote; a quote is weaker evidence than an explicit vote.
 
-`followed` is missing, because it applies to all memories of a context alike and says nothing about their order.
+`followed` is missing, because it applies to all memories of a context and says nothing about their order.
 """
 
 MAX_VOTES_PER_VOICE = 100
@@ -62,47 +62,47 @@ class WeighedVotes:
 def weigh_votes(experiences: Sequence[TrainingExample]) -> WeighedVotes:
     """Weigh all votes and quotes for the memories that these contexts showed.
 
-    Of one voice the newest few votes on a memory count, as for its usefulness. All votes of one voice together count
-    for at most a hundred votes, in however many contexts, so that it does not outweigh all others. Each principal is a
-    voice, and so are the quotes of a scope. However many quotes there are, no vote counts for less.
+    Only the newest few votes of one voice on a memory count, as for its usefulness. All votes of one voice together
+    count for at most a hundred votes, so that it does not outweigh all others. Each principal is a voice, and so are
+    the quotes of a scope. Quotes never lower the weight of a vote.
     """
     votes = select_counted_votes(_sort_votes(vote for one in experiences for vote in _shown_votes(one)))
-    signs = select_counted_votes(_sort_votes(sign for one in experiences for sign in _quoted_signs(one)))
-    principals, others = (Counter(word.by for word in words) for words in (votes, signs))
-    everyone = [*principals.values(), *others.values()]
-    said: dict[tuple[str, MemoryId], float] = {}
-    for words, shares in (
+    quotes = select_counted_votes(_sort_votes(quote for one in experiences for quote in _quotes_as_votes(one)))
+    principals, quoting_scopes = (Counter(vote.by for vote in some) for some in (votes, quotes))
+    all_counts = [*principals.values(), *quoting_scopes.values()]
+    worth: dict[tuple[str, MemoryId], float] = {}
+    for weighed, weights in (
         (votes, _vote_weights(principals, [*principals.values()])),
-        (signs, _vote_weights(others, everyone)),
+        (quotes, _vote_weights(quoting_scopes, all_counts)),
     ):
-        for word in words:
-            at = (word.context, word.memory)
-            said[at] = said.get(at, 0.0) + WORTH_BY_USE[word.use] * shares[word.by]
-    return WeighedVotes(said, Counter(word.use for word in (*votes, *signs)), len(principals))
+        for vote in weighed:
+            key = (vote.context, vote.memory)
+            worth[key] = worth.get(key, 0.0) + WORTH_BY_USE[vote.use] * weights[vote.by]
+    return WeighedVotes(worth, Counter(vote.use for vote in (*votes, *quotes)), len(principals))
 
 
-def _sort_votes(words: Iterable[Vote]) -> list[Vote]:
-    """Sort votes, oldest first, ties by context; an example has its votes in no fixed order."""
-    return sorted(words, key=lambda word: (word.at, word.context))
+def _sort_votes(votes: Iterable[Vote]) -> list[Vote]:
+    """Sort votes, oldest first, ties by context; the votes of an example have no fixed order."""
+    return sorted(votes, key=lambda vote: (vote.at, vote.context))
 
 
-def _vote_weights(voices: Mapping[str, int], beside: Sequence[int]) -> dict[str, float]:
-    """Return the weight of one vote of each voice, given the number of votes of all voices.
+def _vote_weights(count_by_voice: Mapping[str, int], all_counts: Sequence[int]) -> dict[str, float]:
+    """Return the weight of one vote of each voice; `all_counts` has the number of votes of every voice.
 
     It is min(1, cap / votes of the voice). The cap is MAX_VOTES_PER_VOICE, or the smallest number of votes of any voice
     if that is larger.
     """
-    most = max(MAX_VOTES_PER_VOICE, min(beside, default=0))
-    return {voice: min(1.0, most / words) for voice, words in voices.items()}
+    cap = max(MAX_VOTES_PER_VOICE, min(all_counts, default=0))
+    return {voice: min(1.0, cap / count) for voice, count in count_by_voice.items()}
 
 
 def _shown_votes(one: TrainingExample) -> Iterator[Vote]:
-    """Yield the votes on memories that were shown and are candidates."""
+    """Yield the votes on memories that were shown."""
     shown = {showing.memory for showing in one.shown}
     return (vote for vote in one.votes if vote.memory in shown)
 
 
-def _quoted_signs(one: TrainingExample) -> Iterator[Vote]:
+def _quotes_as_votes(one: TrainingExample) -> Iterator[Vote]:
     """Yield one vote for each shown memory that was quoted and has no explicit vote.
 
     All quotes of a scope belong to one voice.
@@ -122,11 +122,11 @@ MAX_INVERSE_PROPENSITY = 10.0
 POSITION_PENALTY = 4.0
 """Penalty on half the squared steepness, which assumes that places do not matter.
 
-It equals a few dozen votes. With fewer, votes are taken as they are, which favors the existing ranking.
+It weighs as much as a few dozen votes. With fewer votes, little bias is corrected, which favors the existing ranking.
 """
 
 SIGNAL_PENALTY = 1.0
-"""The same penalty on the slopes of signals: with few votes they explain little."""
+"""Penalty on half the squared slope of each signal: with few votes they explain little."""
 
 GRADIENT_TOLERANCE = 1e-9
 """Largest gradient, for each vote, at which the optimum counts as found."""
@@ -139,7 +139,7 @@ MAX_NEWTON_STEPS, MAX_STEP_HALVINGS = 100, 60
 class PositionBias:
     """Position bias: how steeply attention falls from place to place.
 
-    A memory at place k is looked at k to the power of minus `steepness` as often as the first one.
+    A reader looks at place k as often as at the first place, times k to the power of minus `steepness`.
     """
 
     steepness: float = 0.0
@@ -155,11 +155,11 @@ class PositionBias:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionalLogit:
-    """Which shown memories got votes, as a conditional logit model.
+    """A conditional logit model of which shown memories got votes.
 
     For each shown memory it has the number of its context, its features, and the weight of its votes. The first feature
-    is minus the logarithm of the place. A vote is a choice among the memories of a context, and each is as likely as
-    the exponential of its features times their slopes. Slopes are penalized, each as strongly as `penalties` says.
+    is minus the logarithm of the place. A vote is a choice among the memories of a context; the probability of each is
+    proportional to the exponential of its features times their slopes. `penalties` has the penalty of each slope.
     """
 
     contexts: Rows
@@ -168,14 +168,14 @@ class ConditionalLogit:
     penalties: Floats
 
     @classmethod
-    def of(cls, contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> Self:
+    def of(cls, contexts: Rows, places: Rows, opinions: Floats, weights: Floats) -> Self:
         """Build the model from contexts with votes; `opinions` has a row of values for each signal."""
-        total = np.bincount(contexts, said)
+        total = np.bincount(contexts, weights)
         rows = np.flatnonzero(total[contexts] > 0.0)
         return cls(
             contexts=np.unique(contexts[rows], return_inverse=True)[1],
             features=np.vstack([-np.log(places[rows]), opinions[:, rows]]),
-            weights=said[rows],
+            weights=weights[rows],
             penalties=np.append(POSITION_PENALTY, np.full(len(opinions), SIGNAL_PENALTY)),
         )
 
@@ -192,8 +192,8 @@ class ConditionalLogit:
         """Return the Newton step to the maximum of the local quadratic approximation."""
         expected, chances = self._expected_weights(slopes), np.exp(self._log_probabilities(slopes))
         means = np.array([np.bincount(self.contexts, chances * one) for one in self.features])
-        centred = self.features - means[:, self.contexts]
-        curvature = (centred * expected) @ centred.T + np.diag(self.penalties)
+        centered = self.features - means[:, self.contexts]
+        curvature = (centered * expected) @ centered.T + np.diag(self.penalties)
         return np.asarray(np.linalg.solve(curvature, self.gradient(slopes)), dtype=np.float64)
 
     def _log_probabilities(self, slopes: Floats) -> Floats:
@@ -215,7 +215,7 @@ class ConditionalLogit:
 def fit_coefficients(choices: ConditionalLogit) -> Floats:
     """Return the slopes that explain the votes best, by Newton steps with halving.
 
-    A whole step may go too far, and the next one even further, with many shown memories or a few outliers.
+    With many shown memories or a few outliers, a whole step may go too far, and the next one even further.
     """
     slopes = np.zeros(len(choices.features))
     level = GRADIENT_TOLERANCE * float(choices.weights.sum())
@@ -228,15 +228,15 @@ def fit_coefficients(choices: ConditionalLogit) -> Floats:
     return slopes
 
 
-def fit_position_bias(contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> PositionBias:
+def fit_position_bias(contexts: Rows, places: Rows, opinions: Floats, weights: Floats) -> PositionBias:
     """Estimate the position bias from shown memories: their contexts, places and votes.
 
     `opinions` has a row of values for each signal. They keep quality apart from visibility: memories with similar
     values at different places show the effect of the place alone.
     """
-    if not said.any():
+    if not weights.any():
         return PositionBias()
-    steepness, *_ = fit_coefficients(ConditionalLogit.of(contexts, places, opinions, said))
+    steepness, *_ = fit_coefficients(ConditionalLogit.of(contexts, places, opinions, weights))
     return PositionBias(float(np.clip(steepness, 0.0, MAX_STEEPNESS)))
 
 
@@ -251,13 +251,13 @@ VotedShowing = tuple[ShownMemory, float]
 class FeedbackTrainingSet:
     """The candidates of contexts, and the weight of each that was voted on.
 
-    There is one list of candidates, from one start to the next, for the positive votes of a context, and one for its
-    negative votes. The positive list has all candidates: what helped should rank above everything else, also above what
-    was not shown. The negative list ends at the last place that got a vote: a misleading memory says that others which
-    were looked at should have ranked higher, and nothing about those that may not have been seen. So showing unknown
-    memories in place of known ones gains nothing.
-    `counts` is what each judged candidate gains at the first place, and `queries` the question it belongs to. `groups`
-    has a key for each question that contains none of its text.
+    A context has one list of candidates for its positive votes and one for its negative votes; `starts` has the first
+    row of each list. The positive list has all candidates: a memory that helped should rank above all others, shown or
+    not. The negative list ends at the last place that got a vote: if a memory misled, the others that the reader looked
+    at should have ranked higher, but nothing is known about those below. So replacing known memories with unknown ones
+    gains nothing.
+    `counts` is the gain of each judged candidate at the first place, and `queries` the question it belongs to. `groups`
+    has a key for each question, which contains none of its text.
     """
 
     source: TrainingSetSummary
@@ -270,39 +270,39 @@ class FeedbackTrainingSet:
     queries: Rows
 
     def measure(self, numbers: TunableNumbers) -> dict[str, Floats]:
-        """Return the gain of every question: on average 1 if all that helped is first.
+        """Return the gain of every question: on average 1 if all memories that helped are first.
 
         Misleading memories lower it.
         """
-        said, judged = score_candidates(self.opinions, numbers), self.rivals.judged
-        gained = self.counts / np.log2(self.rivals.places(said) + 1.0)
-        gained[said[judged] < self.min_score] = 0.0
-        most = np.abs(self.counts).sum() / len(self.groups)
-        return {WORTH_MEASURE: np.bincount(self.queries, gained, minlength=len(self.groups)) / most}
+        scores, judged = score_candidates(self.opinions, numbers), self.rivals.judged
+        gains = self.counts / np.log2(self.rivals.places(scores) + 1.0)
+        gains[scores[judged] < self.min_score] = 0.0
+        best = np.abs(self.counts).sum() / len(self.groups)
+        return {WORTH_MEASURE: np.bincount(self.queries, gains, minlength=len(self.groups)) / best}
 
     def find_varied_signals(self) -> list[bool]:
         """Return whether each term, and then each factor, varies within any one context."""
         return find_varied_rows(self.opinions, self.starts)
 
 
-def estimate_position_bias(experiences: Sequence[TrainingExample], heard: WeighedVotes) -> PositionBias:
+def estimate_position_bias(experiences: Sequence[TrainingExample], votes: WeighedVotes) -> PositionBias:
     """Estimate how attention falls with position, from the votes on these contexts.
 
     Contexts without known places are left out.
     """
     placed = [one for one in experiences if one.has_all_places]
     rows = [(number, one, showing) for number, one in enumerate(placed) for showing in one.shown]
-    words = np.array([heard.worth_by_memory.get((one.context, showing.memory), 0.0) for _, one, showing in rows])
+    worth = np.array([votes.worth_by_memory.get((one.context, showing.memory), 0.0) for _, one, showing in rows])
     return fit_position_bias(
         np.array([number for number, *_ in rows], dtype=np.intp),
         np.array([showing.place for *_, showing in rows], dtype=np.intp),
         np.array([one.opinions[:, showing.candidate] for _, one, showing in rows], dtype=np.float64).T,
-        np.abs(words),
+        np.abs(worth),
     )
 
 
 def build_feedback_training_set(
-    experiences: Sequence[TrainingExample], heard: WeighedVotes, places: PositionBias, profile: Profile, *, seed: int
+    experiences: Sequence[TrainingExample], votes: WeighedVotes, places: PositionBias, profile: Profile, *, seed: int
 ) -> FeedbackTrainingSet:
     """Build the training set; the seed decides which fold each question goes to."""
     numbers: dict[str, int] = {}
@@ -310,9 +310,9 @@ def build_feedback_training_set(
     counts: list[Floats] = []
     queries: list[int] = []
     for one in experiences:
-        words = [(showing, heard.worth_by_memory.get((one.context, showing.memory))) for showing in one.shown]
-        said = [(showing, worth) for showing, worth in words if worth is not None]
-        for candidates, worth in _candidate_lists(one, said, places):
+        showings = [(showing, votes.worth_by_memory.get((one.context, showing.memory))) for showing in one.shown]
+        voted = [(showing, worth) for showing, worth in showings if worth is not None]
+        for candidates, worth in _candidate_lists(one, voted, places):
             opinions.append(one.opinions[:, candidates])
             counts.append(worth)
             queries.append(numbers.setdefault(_question_key(one, seed), len(numbers)))
@@ -320,7 +320,7 @@ def build_feedback_training_set(
     worth = np.concatenate([np.zeros(0), *counts])
     rivals = JudgedRows.of((worth != 0.0).astype(np.float64), starts)
     return FeedbackTrainingSet(
-        source=_summarize_feedback(experiences, heard, len(numbers)),
+        source=_summarize_feedback(experiences, votes, len(numbers)),
         groups=tuple(numbers),
         min_score=profile.min_score,
         opinions=np.ascontiguousarray(np.hstack([np.zeros((len(profile.uses), 0)), *opinions])),
@@ -332,74 +332,75 @@ def build_feedback_training_set(
 
 
 def _candidate_lists(
-    one: TrainingExample, said: Sequence[VotedShowing], places: PositionBias
+    one: TrainingExample, voted: Sequence[VotedShowing], bias: PositionBias
 ) -> Iterator[tuple[Rows, Floats]]:
     """Yield the candidates for positive votes and for negative votes, with their weights.
 
     A list without votes is left out.
     """
-    everyone = np.arange(one.opinions.shape[1])
-    looked_at = _examined_candidates(one, said)
-    counts = np.zeros(len(everyone))
-    for showing, value in said:
-        times = 1.0 if showing.place is None else places.inverse_propensities(np.array([showing.place])).item()
+    everything = np.arange(one.opinions.shape[1])
+    examined = _examined_candidates(one, voted)
+    counts = np.zeros(len(everything))
+    for showing, value in voted:
+        times = 1.0 if showing.place is None else bias.inverse_propensities(np.array([showing.place])).item()
         counts[showing.candidate] = value * times
-    for candidates, worth in ((everyone, np.maximum(counts, 0.0)), (looked_at, np.minimum(counts, 0.0)[looked_at])):
+    for candidates, worth in ((everything, np.maximum(counts, 0.0)), (examined, np.minimum(counts, 0.0)[examined])):
         if worth.any():
             yield candidates, worth
 
 
-def _examined_candidates(one: TrainingExample, said: Sequence[VotedShowing]) -> Rows:
+def _examined_candidates(one: TrainingExample, voted: Sequence[VotedShowing]) -> Rows:
     """Return the candidates down to the last place that got a vote.
 
     If places are not known, it returns only those with votes.
     """
-    last = max((showing.place or 0 for showing, _ in said), default=0)
-    spoken_of = {showing.candidate for showing, _ in said}
+    last = max((showing.place or 0 for showing, _ in voted), default=0)
+    with_votes = {showing.candidate for showing, _ in voted}
     above = {showing.candidate for showing in one.shown if showing.place is not None and showing.place <= last}
-    return np.array(sorted(spoken_of | above), dtype=np.intp)
+    return np.array(sorted(with_votes | above), dtype=np.intp)
 
 
 def _question_key(one: TrainingExample, seed: int) -> str:
     """Return a key that contexts share if their questions have the same terms.
 
-    The caller does not matter. Without a question, or a term in it, contexts of the same day share a key.
+    The caller does not matter. Contexts without a question, or without a term in it, share a key if they are of the
+    same day.
     """
-    asked = " ".join(tokenize("\n".join(one.question))) or f"{one.made_at.date()}"
-    return hashlib.sha256(f"{seed}\n{asked}".encode("utf-8", "surrogatepass")).hexdigest()
+    terms = " ".join(tokenize("\n".join(one.question))) or f"{one.made_at.date()}"
+    return hashlib.sha256(f"{seed}\n{terms}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _summarize_feedback(
-    experiences: Sequence[TrainingExample], heard: WeighedVotes, questions: int
+    experiences: Sequence[TrainingExample], votes: WeighedVotes, questions: int
 ) -> TrainingSetSummary:
-    said = sorted((context, memory, worth) for (context, memory), worth in heard.worth_by_memory.items())
-    spoken_of = {context for context, *_ in said}
+    rows = sorted((context, memory, worth) for (context, memory), worth in votes.worth_by_memory.items())
+    contexts = {context for context, *_ in rows}
     return TrainingSetSummary(
         name=FEEDBACK_NAME,
-        digest=hashlib.sha256(repr(said).encode()).hexdigest(),
-        memories=len({memory for _, memory, _ in said}),
+        digest=hashlib.sha256(repr(rows).encode()).hexdigest(),
+        memories=len({memory for _, memory, _ in rows}),
         queries=questions,
-        judgments=len(said),
-        scopes=len({one.scope for one in experiences if one.context in spoken_of}),
+        judgments=len(rows),
+        scopes=len({one.scope for one in experiences if one.context in contexts}),
     )
 
 
 MIN_QUESTIONS = 30
-"""Minimum number of questions; with fewer, a confidence interval promises too much."""
+"""Minimum number of questions; with fewer, a confidence interval is too narrow."""
 
 LEFT_OUT_DESCRIPTIONS: Mapping[SkipReason, str] = {
     SkipReason.OTHER_STORE: "made in another store",
-    SkipReason.ONLY_FOLLOWED: "of which only success is known, and not what led to it",
-    SkipReason.HAS_QUESTION: "with a question, which the profile does not take",
+    SkipReason.ONLY_FOLLOWED: "with only an outcome, which does not say which memories led to it",
+    SkipReason.HAS_QUESTION: "with a question, which the profile does not use",
     SkipReason.NO_QUESTION: "without a question, which the profile needs",
     SkipReason.OTHER_PROFILE: "ranked by another profile",
-    SkipReason.UNRECORDED: "that cannot be asked again without asking a model",
+    SkipReason.UNRECORDED: "that cannot be replayed without a language model",
 }
 """Why contexts were left out, in words."""
 
 OTHER_PROFILE_REMEDY = (
-    "contexts of another profile teach nothing about this one: give feedback on contexts that it makes, or begin with "
-    "the other one"
+    "contexts of another profile say nothing about this one: give feedback on contexts of this profile, or tune the "
+    "other one"
 )
 """The remedy if contexts were left out because another profile ranked them."""
 
@@ -411,11 +412,11 @@ MAX_NAMED_SCOPES = 3
 class FeedbackOrigin:
     """The result of tuning on feedback: the tuning, its contexts and the weighed votes.
 
-    `unplaced_contexts` counts contexts without known places. `left_out` counts contexts that taught nothing, by reason.
+    `unplaced_contexts` counts contexts without known places. `left_out` counts contexts that were not used, by reason.
     """
 
     held_by: ClassVar[Literal["question"]] = "question"
-    measure: ClassVar[str] = "what helped, by its place,"
+    measure: ClassVar[str] = "the worth of votes by place"
     remedy: ClassVar[str] = "gather more feedback"
 
     tuning: Tuning
@@ -445,26 +446,26 @@ def tune_on_feedback(
 ) -> FeedbackOrigin:
     """Fit the profile to the votes on these contexts, with each question held out once.
 
-    Numbers that have nothing in common with the present ones must be better by one standard error of the present worth:
-    the more is known, the smaller that is. Without `places`, the position bias is estimated from the votes.
+    Numbers that have nothing in common with the present ones must be better by one standard error of the present worth,
+    which is smaller with more feedback. Without `places`, the position bias is estimated from the votes.
     """
-    told = sorted(experiences.told, key=lambda one: one.sort_key)
-    heard = weigh_votes(told)
-    found = estimate_position_bias(told, heard) if places is None else places
-    material = build_feedback_training_set(told, heard, found, profile, seed=seed)
-    if len(material.groups) < MIN_QUESTIONS:
-        raise _too_few_questions_error(experiences, len(material.groups))
-    values = material.measure(TunableNumbers.of(profile))[WORTH_MEASURE]
+    examples = sorted(experiences.told, key=lambda one: one.sort_key)
+    votes = weigh_votes(examples)
+    bias = estimate_position_bias(examples, votes) if places is None else places
+    training_set = build_feedback_training_set(examples, votes, bias, profile, seed=seed)
+    if len(training_set.groups) < MIN_QUESTIONS:
+        raise _too_few_questions_error(experiences, len(training_set.groups))
+    values = training_set.measure(TunableNumbers.of(profile))[WORTH_MEASURE]
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    spoken_of = {context for context, _ in heard.worth_by_memory}
+    contexts = {context for context, _ in votes.worth_by_memory}
     return FeedbackOrigin(
-        tuning=tune([material], profile, folds=folds, tell=tell, restraint=error),
-        training_set=material,
-        contexts=len(spoken_of),
-        unplaced_contexts=sum(not one.has_all_places for one in told if one.context in spoken_of),
+        tuning=tune([training_set], profile, folds=folds, tell=tell, restraint=error),
+        training_set=training_set,
+        contexts=len(contexts),
+        unplaced_contexts=sum(not one.has_all_places for one in examples if one.context in contexts),
         left_out=experiences.left_out,
-        votes=heard,
-        position_bias=found,
+        votes=votes,
+        position_bias=bias,
         seed=seed,
     )
 
@@ -480,13 +481,10 @@ def describe_left_out(left_out: Mapping[SkipReason, int]) -> Iterator[str]:
 
 def _too_few_questions_error(experiences: TrainingSet, questions: int) -> InvalidInput:
     left_out = ", ".join(describe_left_out(experiences.left_out))
-    asked, scopes = format_count(questions, "question"), _name_scopes(experiences.scopes)
-    told = f"there is feedback on what was shown for {asked} in {scopes}"
+    counted, scopes = format_count(questions, "question"), _name_scopes(experiences.scopes)
+    amount = f"there is feedback on {counted} in {scopes}{f' (left out: {left_out})' if left_out else ''}"
     remedy = OTHER_PROFILE_REMEDY if experiences.left_out.get(SkipReason.OTHER_PROFILE) else "give more"
-    return InvalidInput(
-        f"{told}{f' (left out: {left_out})' if left_out else ''}, and fewer than {MIN_QUESTIONS} cannot tell better "
-        f"weights from chance; {remedy}, or name more scopes"
-    )
+    return InvalidInput(f"{amount}, but tuning needs at least {MIN_QUESTIONS}; {remedy}, or name more scopes")
 
 
 def _name_scopes(scopes: Sequence[Scope]) -> str:

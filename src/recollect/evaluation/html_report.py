@@ -42,15 +42,15 @@ def color_class(place: int) -> str:
 def plot_bars(title: str, groups: Sequence[tuple[str, Sequence[PlotBar]]], series: Sequence[str]) -> str:
     """Plot a group of bars for each label, one bar a series, with whiskers for the interval."""
     room = (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) / len(groups)
-    wide = min(0.8 * room / len(series), 56.0)
+    width = min(0.8 * room / len(series), 56.0)
     parts: list[str] = []
     for place, (label, values) in enumerate(groups):
         middle = LEFT_MARGIN + room * (place + 0.5)
         parts.append(_svg_text(middle, PLOT_HEIGHT - BOTTOM_MARGIN + 18, _shorten_label(label, room), "middle"))
         for number, (name, bar) in enumerate(zip(series, values, strict=True)):
-            left = middle + (number - len(series) / 2) * wide
-            told = f"{name}, {label}: {bar.value:.3f} [{bar.low:.3f}, {bar.high:.3f}]"
-            parts.append(_svg_bar(left, wide, bar, color_class(number), told))
+            left = middle + (number - len(series) / 2) * width
+            tooltip = f"{name}, {label}: {bar.value:.3f} [{bar.low:.3f}, {bar.high:.3f}]"
+            parts.append(_svg_bar(left, width, bar, color_class(number), tooltip))
     return _svg_image(title, [*_svg_share_axis(), *parts])
 
 
@@ -111,14 +111,14 @@ def _shorten_label(label: str, room: float) -> str:
     return shorten(label, max(min(int(room / 7), MAX_LABEL_CHARS), 3))
 
 
-def _svg_text(x: float, y: float, said: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+def _svg_text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _svg_tick(x: float, said: str) -> str:
+def _svg_tick(x: float, label: str) -> str:
     foot = PLOT_HEIGHT - BOTTOM_MARGIN
     mark = f'<line class="axis" x1="{x:.1f}" y1="{foot}" x2="{x:.1f}" y2="{foot + 4}"/>'
-    return mark + _svg_text(x, foot + 18, said, "middle")
+    return mark + _svg_text(x, foot + 18, label, "middle")
 
 
 def _svg_share_axis() -> Iterable[str]:
@@ -128,23 +128,23 @@ def _svg_share_axis() -> Iterable[str]:
         yield _svg_text(LEFT_MARGIN - 6, y + 4, f"{share:.2f}", "end")
 
 
-def _svg_bar(left: float, wide: float, bar: PlotBar, look: str, told: str) -> str:
-    top, middle, cap = _share_to_y(bar.value), left + wide / 2, min(wide / 4, 5.0)
+def _svg_bar(left: float, width: float, bar: PlotBar, css_class: str, tooltip: str) -> str:
+    top, middle, cap = _share_to_y(bar.value), left + width / 2, min(width / 4, 5.0)
     whisker = (
         f"M{middle:.1f} {_share_to_y(bar.low):.1f}V{_share_to_y(bar.high):.1f}"
         f"M{middle - cap:.1f} {_share_to_y(bar.low):.1f}h{2 * cap:.1f}"
         f"M{middle - cap:.1f} {_share_to_y(bar.high):.1f}h{2 * cap:.1f}"
     )
     return (
-        f"<g><title>{escape(make_printable(told))}</title>"
-        f'<rect class="{look}" x="{left + 1:.1f}" y="{top:.1f}" width="{max(wide - 2, 1):.1f}" '
+        f"<g><title>{escape(make_printable(tooltip))}</title>"
+        f'<rect class="{css_class}" x="{left + 1:.1f}" y="{top:.1f}" width="{max(width - 2, 1):.1f}" '
         f'height="{_share_to_y(0.0) - top:.1f}"/><path class="whisker" d="{whisker}"/></g>'
     )
 
 
-def _svg_line(points: Sequence[tuple[float, float]], look: str, name: str) -> str:
+def _svg_line(points: Sequence[tuple[float, float]], css_class: str, name: str) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<g><title>{escape(make_printable(name))}</title><polyline class="line {look}" points="{path}"/></g>'
+    return f'<g><title>{escape(make_printable(name))}</title><polyline class="line {css_class}" points="{path}"/></g>'
 
 
 def _svg_image(title: str, parts: Iterable[str]) -> str:
@@ -204,12 +204,12 @@ svg text { fill: var(--faint); }
 )
 
 READING_GUIDE = (
-    "recall@k is the mean share of a query's judged memories among the first k; any@k the share of queries with at "
-    "least one of them there; nDCG@k rewards an early place, as a share of the best order there could be; MRR is the "
-    "mean of 1 over the place of the first. All are means over queries; the mean over categories counts every category "
-    "the same. Intervals are 95 % bootstrap intervals over queries. Tokens needed are the "
-    "budget with which packing in rank order has packed every judged memory within reach. Latency is that of a "
-    "whole search to the depth, the embedding of the query among it."
+    "recall@k is the mean share of a query's judged memories among the first k; any@k is the share of queries with at "
+    "least one of them there; nDCG@k rewards early places, as a share of the best possible order; MRR is the mean of 1 "
+    "over the place of the first one. All are means over queries; the mean over categories counts every category the "
+    "same. Intervals are 95 % bootstrap intervals over queries. Tokens needed are the budget that packs every judged "
+    "memory within reach in rank order. Latency is the time of a whole search to the depth, including the embedding of "
+    "the query."
 )
 
 
@@ -226,19 +226,19 @@ def render_page(report: EvaluationReport) -> str:
 
 
 def _render_head(title: str, report: EvaluationReport) -> Iterable[str]:
-    judgements = report.judgments
+    judgments = report.judgments
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     facts = {
         "folder": _escape_line(_folder_name(report)),
-        "memories": str(len(judgements.memories)),
-        "queries": f"{len(judgements.queries)}, with {judgements.pairs} judged memories",
+        "memories": str(len(judgments.memories)),
+        "queries": f"{len(judgments.queries)}, with {judgments.pairs} judged memories",
         "profiles": _escape_line(", ".join(f"{one.profile} (version {one.version})" for one in report.outcomes)),
         "embedder": _escape_line(report.embedder),
         "depth": f"{report.outcomes[0].depth} of each ranking, which is "
         f"{'exact' if all(one.exact for one in report.outcomes) else 'not exact'}",
         "made": f"{report.made_at:%Y-%m-%d %H:%M} UTC, {_escape_line(versions)}",
         "command": f"<code>{_escape_line(report.command)}</code>",
-        "digest": f"<code>{judgements.digest}</code>",
+        "digest": f"<code>{judgments.digest}</code>",
     }
     yield f"<h1>{_escape_line(title)}</h1>"
     yield f"<dl>{''.join(f'<dt>{name}</dt><dd>{fact}</dd>' for name, fact in facts.items())}</dl>"
@@ -263,7 +263,7 @@ def _render_body(report: EvaluationReport) -> Iterable[str]:
         for one in outcomes
     ]
     yield _render_figure(
-        "Share of queries whose judged memories within reach fit into a budget of so many tokens",
+        "Share of queries whose judged memories within reach fit into a token budget",
         legend,
         plot_served_queries("Queries served by a budget", budgets),
     )
@@ -325,12 +325,12 @@ def _render_comparison(comparison: ProfileComparison) -> Iterable[str]:
         for name, found in comparison.differences.items()
     ]
     yield _render_table(["", "gain", "p", "queries won", "lost", "tied"], rows)
-    yield '<p class="faint">p is that of a paired randomisation test over queries, each measure by itself.</p>'
+    yield '<p class="faint">p is from a paired randomization test over queries, for each measure by itself.</p>'
 
 
 def _render_worst(report: EvaluationReport) -> Iterable[str]:
     texts = report.judgments.texts
-    yield "<h2>Queries that found least</h2>"
+    yield "<h2>Queries with the worst results</h2>"
     for outcome in report.outcomes:
         worst = outcome.worst_answers(MAX_WORST_QUERIES)
         yield f"<h3>{_escape_line(outcome.profile)}</h3>"
@@ -338,7 +338,7 @@ def _render_worst(report: EvaluationReport) -> Iterable[str]:
             yield f"<p>Every judged memory is among the first {outcome.k}.</p>"
             continue
         rows = [[_query_cell(answer), _expected_cell(answer, texts), _found_cell(answer, texts)] for answer in worst]
-        yield _render_table(["query", "expected, and its place", "what came first"], rows, look="worst")
+        yield _render_table(["query", "expected, and its place", "what came first"], rows, css_class="worst")
 
 
 def _query_cell(answer: QueryAnswer) -> str:
@@ -349,20 +349,20 @@ def _query_cell(answer: QueryAnswer) -> str:
 
 def _expected_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
     def render_judgment(id: str) -> str:
-        said = _escape_short(texts[id]) if id in texts else "not in the folder"
+        text = _escape_short(texts[id]) if id in texts else "not in the folder"
         place = answer.find_place(id)
-        missed = "replaced by a later one" if id in answer.replaced_ids else "not found"
-        return f"<li>{said} <small>{_escape_line(id)}, {missed if place is None else f'place {place}'}</small></li>"
+        reason = "replaced by a later one" if id in answer.replaced_ids else "not found"
+        return f"<li>{text} <small>{_escape_line(id)}, {reason if place is None else f'place {place}'}</small></li>"
 
     return f"<ol>{''.join(map(render_judgment, answer.query.grades))}</ol>"
 
 
 def _found_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
-    came = [
+    items = [
         f"<li>{_escape_short(texts[id])} <small>{_escape_line(id)}</small></li>"
         for id in answer.found_ids[:MAX_TOP_MEMORIES]
     ]
-    return f"<ol>{''.join(came)}</ol>" if came else "nothing"
+    return f"<ol>{''.join(items)}</ol>" if items else "nothing"
 
 
 def _mean_cell(figures: MeanFigures, name: str) -> str:
@@ -385,13 +385,12 @@ def _render_figure(caption: str, legend: str, plot: str) -> str:
     return f"<figure><figcaption>{_escape_line(caption)}</figcaption>{legend}{plot}</figure>" if plot else ""
 
 
-def _render_table(header: Sequence[str], rows: Sequence[Sequence[str]], look: str = "plain") -> str:
+def _render_table(header: Sequence[str], rows: Sequence[Sequence[str]], css_class: str = "plain") -> str:
     """Return a table whose cells are already HTML; the header is escaped."""
     head = "".join(f"<th>{_escape_line(name)}</th>" for name in header)
     body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f'<div class="wide"><table class="{look}"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
-    )
+    table = f'<table class="{css_class}"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>'
+    return f'<div class="wide">{table}</div>'
 
 
 def _folder_name(report: EvaluationReport) -> str:

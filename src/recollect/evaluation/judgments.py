@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 MEMORIES_FILE, QUERIES_FILE, QRELS_FILE = "memories.jsonl", "queries.jsonl", "qrels.tsv"
 
-FOLDER_CONTENTS = f"a folder of judgements has {MEMORIES_FILE}, {QUERIES_FILE} and {QRELS_FILE}"
-"""The remedy for a folder that is not a folder of judgments."""
+FOLDER_CONTENTS = f"a judgments folder has {MEMORIES_FILE}, {QUERIES_FILE} and {QRELS_FILE}"
+"""The files of a judgments folder, named in errors about other folders."""
 
 QRELS_HEADER = ("query", "memory", "grade")
 """The header of the judgments file, tab-separated."""
@@ -59,9 +59,9 @@ class JudgedQuery:
 class Judgments:
     """The memories of a folder, oldest first, and its queries that have judgments.
 
-    `drafts` are the same memories in the same order, as they are to be remembered. `unjudged_queries` counts the
-    queries without judgments, which are left out. Of the judged pairs, `absent_pairs` name a memory that the folder
-    does not have, and `late_pairs` one that is newer than the query: neither can be found, and both count as not found.
+    `drafts` has a draft of each memory, in the same order. `unjudged_queries` counts the queries without judgments,
+    which are left out. A judged pair in `absent_pairs` names a memory that the folder does not have, and one in
+    `late_pairs` a memory that is newer than the query: neither can be found, and both count as not found.
     `blind_queries` counts the queries that can see no memory at all. `digest` is a hash of the memories file.
     """
 
@@ -124,13 +124,13 @@ class Judgments:
 
     def sample_queries(self, most: int) -> "Judgments":
         """Return the judgments with at most this many queries, evenly spread over the file."""
-        there = len(self.queries)
-        taken = min(most, there)
-        return replace(self, queries=tuple(self.queries[place * there // taken] for place in range(taken)))
+        total = len(self.queries)
+        count = min(most, total)
+        return replace(self, queries=tuple(self.queries[number * total // count] for number in range(count)))
 
 
 def can_see(query: JudgedQuery, memory: Memory) -> bool:
-    """Return whether the query can see the memory: valid by then, and in its scope or shared.
+    """Return whether the query can see the memory: valid at query time, and in its scope or shared.
 
     A shared memory is visible in its own scope and in all scopes below.
     """
@@ -139,59 +139,59 @@ def can_see(query: JudgedQuery, memory: Memory) -> bool:
 
 
 def _first_visible_memories(memories: Iterable[Memory]) -> dict[Scope, list[Memory]]:
-    """Return a few memories of each scope that decide whether a query sees any of the scope.
+    """Return the few memories of each scope that decide whether a query sees any of the scope.
 
-    Among memories that are shared alike and valid for the same time, a query that sees any sees the oldest. The
+    Of memories with the same sharing and the same period of validity, a query that sees any sees the oldest. The
     memories must come oldest first.
     """
     first: dict[Scope, dict[tuple[bool, datetime | None, datetime | None], Memory]] = {}
     for memory in memories:
-        alike = memory.shared, memory.valid_from, memory.valid_until
-        first.setdefault(memory.scope, {}).setdefault(alike, memory)
+        key = memory.shared, memory.valid_from, memory.valid_until
+        first.setdefault(memory.scope, {}).setdefault(key, memory)
     return {scope: list(found.values()) for scope, found in first.items()}
 
 
 def read_judgments(folder: Path) -> Judgments:
     """Read a folder of judgments; raise InvalidInput with file, line and field if it is wrong."""
-    _refuse_no_folder(folder)
-    written = {name: _read_file(folder, name) for name in (MEMORIES_FILE, QUERIES_FILE, QRELS_FILE)}
-    kept = _read_records(folder / MEMORIES_FILE, written[MEMORIES_FILE], _read_memory)
-    kept.sort(key=lambda one: (one[0].created_at, one[0].id))
-    queries = _read_records(folder / QUERIES_FILE, written[QUERIES_FILE], _read_query)
-    grades = _read_grades(folder / QRELS_FILE, written[QRELS_FILE], {query.id for query in queries})
+    _require_folder(folder)
+    contents = {name: _read_file(folder, name) for name in (MEMORIES_FILE, QUERIES_FILE, QRELS_FILE)}
+    memories = _read_records(folder / MEMORIES_FILE, contents[MEMORIES_FILE], _read_memory)
+    memories.sort(key=lambda one: (one[0].created_at, one[0].id))
+    queries = _read_records(folder / QUERIES_FILE, contents[QUERIES_FILE], _read_query)
+    grades = _read_grades(folder / QRELS_FILE, contents[QRELS_FILE], {query.id for query in queries})
     judged = tuple(replace(query, grades=grades[query.id]) for query in queries if query.id in grades)
     return Judgments(
         folder=folder,
-        memories=tuple(memory for memory, _ in kept),
-        drafts=tuple(draft for _, draft in kept),
+        memories=tuple(memory for memory, _ in memories),
+        drafts=tuple(draft for _, draft in memories),
         queries=judged,
         unjudged_queries=len(queries) - len(judged),
-        digest=hashlib.sha256(written[MEMORIES_FILE]).hexdigest(),
+        digest=hashlib.sha256(contents[MEMORIES_FILE]).hexdigest(),
     )
 
 
-def _refuse_no_folder(folder: Path) -> None:
+def _require_folder(folder: Path) -> None:
     try:
-        is_there, is_folder = folder.exists(), folder.is_dir()
+        exists, is_folder = folder.exists(), folder.is_dir()
     except OSError as error:
         raise InvalidInput(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
-    if not is_there:
-        raise InvalidInput(f"there is no folder {str(folder)!r}; {FOLDER_CONTENTS}")
+    if not exists:
+        raise InvalidInput(f"folder {str(folder)!r} does not exist; {FOLDER_CONTENTS}")
     if not is_folder:
-        raise InvalidInput(f"{str(folder)!r} is no folder; {FOLDER_CONTENTS}")
+        raise InvalidInput(f"{str(folder)!r} is not a folder; {FOLDER_CONTENTS}")
 
 
 def _read_file(folder: Path, name: str) -> bytes:
     path = folder / name
     try:
-        is_ordinary = stat.S_ISREG(path.stat().st_mode)
-        content = path.read_bytes() if is_ordinary else b""
+        is_regular = stat.S_ISREG(path.stat().st_mode)
+        content = path.read_bytes() if is_regular else b""
     except FileNotFoundError as error:
-        raise InvalidInput(f"there is no {str(path)!r}; {FOLDER_CONTENTS}") from error
+        raise InvalidInput(f"{str(path)!r} does not exist; {FOLDER_CONTENTS}") from error
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {error.strerror}") from error
-    if not is_ordinary:  # a pipe would block, and a device may never end
-        raise InvalidInput(f"{str(path)!r} is no ordinary file; put one there")
+    if not is_regular:  # a pipe would block, and a device may never end
+        raise InvalidInput(f"{str(path)!r} is not a regular file; put one there")
     return content
 
 
@@ -210,28 +210,28 @@ def _numbered_lines(content: bytes) -> Iterator[tuple[int, str]]:
         try:
             text = line.decode().removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise FieldError(f"this is not UTF-8: {error.reason}", line=number) from error
+            raise FieldError(f"invalid UTF-8: {error.reason}", line=number) from error
         if text.strip():
             yield number, text
 
 
 def _read_records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
     """Read each line as a record; raise an error if an id repeats or there is no record."""
-    found: list[T] = []
-    seen: dict[str, int] = {}
+    records: list[T] = []
+    line_by_id: dict[str, int] = {}
     with _naming_file(path):
         for number, line in _numbered_lines(content):
             try:
                 record = parse_json_object(line)
-                found.append(read(record))
+                records.append(read(record))
             except FieldError as error:
                 raise error.at_line(number) from error
-            before = seen.setdefault(record["id"], number)
-            if before != number:
-                raise FieldError(f"{show(record['id'])} is on line {before} already", field="id", line=number)
-        if not found:
+            first_line = line_by_id.setdefault(record["id"], number)
+            if first_line != number:
+                raise FieldError(f"{show(record['id'])} is already on line {first_line}", field="id", line=number)
+        if not records:
             raise FieldError("is empty; write one JSON object a line")
-    return found
+    return records
 
 
 def _require_fields(record: Mapping[str, Any], names: tuple[str, ...], noun: str) -> None:
@@ -254,22 +254,22 @@ _SHARED_FIELDS = frozenset(one.name for one in fields(Draft)) & frozenset(one.na
 
 
 def _read_memory(record: Mapping[str, Any]) -> tuple[Memory, Draft]:
-    """Return the memory of a line, and a draft that keeps its id and time."""
+    """Return the memory of a line, and a draft with the same id and time."""
     _require_fields(record, ("id", "scope", "text", "created_at"), "memory")
-    given = {name: value for name, value in record.items() if value is not None}
-    values = {name: value for name, value in given.items() if name in _DRAFT_FIELDS}
+    fields = {name: value for name, value in record.items() if value is not None}
+    values = {name: value for name, value in fields.items() if name in _DRAFT_FIELDS}
     values["scope"] = _read_scope(values["scope"])
-    values["at"] = parse_datetime("created_at", given.pop("created_at"))
+    values["at"] = parse_datetime("created_at", fields.pop("created_at"))
     for name in ("valid_from", "valid_until"):
         if name in values:
             values[name] = parse_datetime(name, values[name])
     metadata = values.get("metadata", {})
     if not isinstance(metadata, dict):
-        raise FieldError(f"{show(metadata)} is no JSON object", field="metadata")
-    values["metadata"] = {**metadata, **{name: value for name, value in given.items() if name not in _DRAFT_FIELDS}}
+        raise FieldError(f"{show(metadata)} is not a JSON object", field="metadata")
+    values["metadata"] = {**metadata, **{name: value for name, value in fields.items() if name not in _DRAFT_FIELDS}}
     draft = read_draft(values)
-    said = {name: getattr(draft, name) for name in _SHARED_FIELDS}
-    memory = Memory(created_at=values["at"], **{name: value for name, value in said.items() if value is not None})
+    shared = {name: getattr(draft, name) for name in _SHARED_FIELDS}
+    memory = Memory(created_at=values["at"], **{name: value for name, value in shared.items() if value is not None})
     return memory, draft
 
 
@@ -290,7 +290,7 @@ def _read_grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dic
 
     Raises an error if there are none, or if one is for a query that does not exist.
     """
-    found: dict[str, dict[str, float]] = {}
+    grades: dict[str, dict[str, float]] = {}
     with _naming_file(path):
         rows = _numbered_lines(content)
         number, header = next(rows, (1, ""))
@@ -299,27 +299,27 @@ def _read_grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dic
         for number, row in rows:
             cells = row.split("\t")
             if len(cells) != len(QRELS_HEADER):
-                told = f"{len(cells)} fields between tabs, where {' '.join(QRELS_HEADER)!r} are asked for"
-                raise FieldError(told, line=number)
+                problem = f"has {len(cells)} tab-separated fields; give {len(QRELS_HEADER)}: {', '.join(QRELS_HEADER)}"
+                raise FieldError(problem, line=number)
             query, memory, grade = cells
             if query not in queries:
                 raise FieldError(f"{show(query)} is not in {QUERIES_FILE}", field="query", line=number)
             if not memory:
                 raise FieldError("is empty; give the id of a memory", field="memory", line=number)
-            judged = found.setdefault(query, {})
-            if memory in judged:
+            grade_by_memory = grades.setdefault(query, {})
+            if memory in grade_by_memory:
                 raise FieldError(f"{show(memory)} is judged twice for {show(query)}", field="memory", line=number)
-            judged[memory] = _parse_grade(grade, number)
-        if not found:
-            raise FieldError("has no judgements; write a query, a memory and a grade a line, between tabs")
-    return found
+            grade_by_memory[memory] = _parse_grade(grade, number)
+        if not grades:
+            raise FieldError("has no judgments; write one a line: query, memory and grade, separated by tabs")
+    return grades
 
 
-def _parse_grade(written: str, line: int) -> float:
-    if not _GRADE.fullmatch(written):
-        raise FieldError(f"{show(written)} is no number", field="grade", line=line)
-    grade = float(written)
+def _parse_grade(text: str, line: int) -> float:
+    if not _GRADE.fullmatch(text):
+        raise FieldError(f"{show(text)} is not a number", field="grade", line=line)
+    grade = float(text)
     if not 1.0 <= grade <= MAX_GRADE:
-        told = f"{show(written)} is not a grade within 1..{MAX_GRADE:,.0f}; leave out what is not relevant"
-        raise FieldError(told, field="grade", line=line)
+        problem = f"{show(text)} is not a grade within 1..{MAX_GRADE:,.0f}; leave out memories that are not relevant"
+        raise FieldError(problem, field="grade", line=line)
     return grade

@@ -1,8 +1,8 @@
 """Ranking measures (recall, nDCG, MRR), bootstrap intervals and a paired significance test.
 
-A ranking has one id a place. If one stored memory stands for several ids of the folder (duplicates), all of them are
-found at its place: recall counts each, and the place gains the highest of their grades, once. The ideal order has one
-place for them too, so a perfect ranking is worth exactly 1.
+A ranking has one id at each place. If several ids of the folder are duplicates, one stored memory represents them, and
+all of them are found at its place: recall counts each, and the place gains the highest of their grades once. The ideal
+order has one place for them too, so the score of a perfect ranking is exactly 1.
 """
 
 import math
@@ -22,7 +22,7 @@ Grades = Mapping[str, float]
 """The relevant memories of one query with their grades of 1 or more; never empty."""
 
 Twins = Mapping[str, str]
-"""Judged ids that are ranked under another id, because they are duplicates, with that id."""
+"""Maps judged ids to the id of the duplicate that represents them in a ranking."""
 
 NO_TWINS: Twins = MappingProxyType({})
 
@@ -40,8 +40,8 @@ def any_recall(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_
 
 def ndcg(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     """Return nDCG: the discounted gain of the first `k`, as a share of the ideal gain."""
-    worth = gain_by_id(grades, twins)
-    return _discounted_gain([worth.get(id, 0.0) for id in ranked[:k]]) / ideal_gain(grades, k, twins)
+    gains = gain_by_id(grades, twins)
+    return _discounted_gain([gains.get(id, 0.0) for id in ranked[:k]]) / ideal_gain(grades, k, twins)
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Grades, twins: Twins = NO_TWINS) -> float:
@@ -52,11 +52,11 @@ def reciprocal_rank(ranked: Sequence[str], grades: Grades, twins: Twins = NO_TWI
 
 def gain_by_id(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
     """Return the gain of each id that can be ranked: the highest grade among its duplicates."""
-    found: dict[str, float] = {}
+    gains: dict[str, float] = {}
     for id, grade in grades.items():
-        ranked = twins.get(id, id)
-        found[ranked] = max(grade, found.get(ranked, 0.0))
-    return found
+        ranked_id = twins.get(id, id)
+        gains[ranked_id] = max(grade, gains.get(ranked_id, 0.0))
+    return gains
 
 
 def ideal_gain(grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
@@ -64,8 +64,8 @@ def ideal_gain(grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     return _discounted_gain(sorted(gain_by_id(grades, twins).values(), reverse=True)[:k])
 
 
-def _discounted_gain(worth: Sequence[float]) -> float:
-    return math.fsum(one / math.log2(place + 1) for place, one in enumerate(worth, start=1))
+def _discounted_gain(gains: Sequence[float]) -> float:
+    return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
 def measure_names(ks: Sequence[int]) -> list[str]:
@@ -84,7 +84,7 @@ def measure_ranking(
 def quantile(values: Sequence[Number], share: float) -> Number:
     """Return the smallest value that at least this share of the values does not exceed."""
     if not values:
-        raise InvalidInput("there is no quantile of no values")
+        raise InvalidInput("cannot compute a quantile of an empty list")
     return sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
 
 
@@ -134,9 +134,9 @@ def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[Interval]:
     """Return the bootstrap interval of each column's mean, by resampling rows."""
     values = np.asarray(rows, dtype=np.float64)
     count = len(values)
-    dice = np.random.default_rng(RESAMPLING_SEED)
+    rng = np.random.default_rng(RESAMPLING_SEED)
     shares = np.full(count, 1.0 / count)
-    means = [dice.multinomial(count, shares, size=size) @ values / count for size in _batch_sizes(RESAMPLES)]
+    means = [rng.multinomial(count, shares, size=size) @ values / count for size in _batch_sizes(RESAMPLES)]
     ends = 100.0 * np.array([(1.0 - CONFIDENCE_LEVEL) / 2, (1.0 + CONFIDENCE_LEVEL) / 2])
     low, high = np.percentile(np.concatenate(means), ends, axis=0)
     return [Interval(float(one), float(other)) for one, other in zip(low, high, strict=True)]
@@ -161,14 +161,14 @@ def compare_paired(one: Sequence[float], other: Sequence[float]) -> MeanDifferen
 
 def _permutation_p_value(gains: NDArray[np.float64]) -> float:
     """Return the share of sign flips with a sum at least as large, counting the observed one."""
-    dice = np.random.default_rng(RESAMPLING_SEED)
+    rng = np.random.default_rng(RESAMPLING_SEED)
     observed = abs(float(gains.sum())) - TIE_TOLERANCE * len(gains)
     larger = 0
     for size in _batch_sizes(SIGN_FLIPS):
-        signs = 2.0 * dice.integers(0, 2, size=(size, len(gains))) - 1.0
+        signs = 2.0 * rng.integers(0, 2, size=(size, len(gains))) - 1.0
         larger += int(np.count_nonzero(np.abs(signs @ gains) >= observed))
     return (larger + 1) / (SIGN_FLIPS + 1)
 
 
 def _batch_sizes(draws: int) -> list[int]:
-    return [min(DRAWS_PER_BATCH, draws - begun) for begun in range(0, draws, DRAWS_PER_BATCH)]
+    return [min(DRAWS_PER_BATCH, draws - start) for start in range(0, draws, DRAWS_PER_BATCH)]

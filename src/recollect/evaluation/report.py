@@ -28,17 +28,17 @@ MAX_CURVE_K = 50
 """The largest k of the recall curve."""
 
 DEFAULT_K = 10
-"""The k used for sorting queries, if it is among those asked for."""
+"""The k used for sorting queries, if it is one of the requested ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswer:
     """The answer to one query: the ids found, best first, and how long it took.
 
-    `found_ids` are ids of the folder, one for each memory found. `twins` maps judged ids that are found under another
-    id, as duplicates, to that id. `replaced_ids` were replaced by a later memory by then, and are not found. `tokens`
-    is the budget with which packing in rank order has packed every judged memory within reach, `None` if none is.
-    `complete` says whether all judged memories are within reach.
+    `found_ids` are ids of the folder, one for each memory found. `twins` maps judged ids to the id of the duplicate
+    that represents them. `replaced_ids` had been replaced by a later memory at query time, and are not found. A judged
+    memory is within reach if it is among the profile's maximum number of results. `tokens` is the budget that packs
+    every judged memory within reach in rank order, `None` if none is. `complete` is true if all are within reach.
     """
 
     query: JudgedQuery
@@ -89,8 +89,8 @@ class MeanFigures:
 class ProfileEvaluation:
     """The evaluation of one profile: overall figures, figures by category, and each query's.
 
-    `k` is used for sorting queries, and where there is room for only one k. `curve` is the mean recall among the first
-    1, 2, 3, … results.
+    `k` is used for sorting queries and in tables with only one k. `curve` is the mean recall among the first 1, 2, 3, …
+    results.
     """
 
     profile: str
@@ -164,16 +164,16 @@ def evaluate_answers(
 def _mean_figures(
     answers: Sequence[QueryAnswer], each: Sequence[Mapping[str, float]], ks: Sequence[int]
 ) -> MeanFigures:
-    measured = measure_names(ks)
-    intervals = bootstrap_intervals([[values[name] for name in measured] for values in each])
-    took = [answer.duration / timedelta(microseconds=1) for answer in answers]
+    names = measure_names(ks)
+    intervals = bootstrap_intervals([[values[name] for name in names] for values in each])
+    durations = [answer.duration / timedelta(microseconds=1) for answer in answers]
     return MeanFigures(
         queries=len(answers),
-        means={name: statistics.fmean(values[name] for values in each) for name in measured},
-        intervals=dict(zip(measured, intervals, strict=True)),
+        means={name: statistics.fmean(values[name] for values in each) for name in names},
+        intervals=dict(zip(names, intervals, strict=True)),
         tokens=_summarize_tokens(answers),
-        p50=timedelta(microseconds=quantile(took, 0.5)),
-        p95=timedelta(microseconds=quantile(took, 0.95)),
+        p50=timedelta(microseconds=quantile(durations, 0.5)),
+        p95=timedelta(microseconds=quantile(durations, 0.95)),
     )
 
 
@@ -198,10 +198,10 @@ class ProfileComparison:
 
 def compare_profiles(one: ProfileEvaluation, other: ProfileEvaluation) -> ProfileComparison:
     """Compare two evaluations query by query; any@k is left out, as recall@k covers it."""
-    compared = [name for name in measure_names(one.ks) if not name.startswith("any")]
+    names = [name for name in measure_names(one.ks) if not name.startswith("any")]
     differences = {
         name: compare_paired([values[name] for values in one.scores], [values[name] for values in other.scores])
-        for name in compared
+        for name in names
     }
     return ProfileComparison(one=one.profile, other=other.profile, differences=differences)
 
@@ -233,8 +233,8 @@ class EvaluationReport:
     def notes(self) -> list[str]:
         """Warnings about the folder for a reader of the figures; empty if there are none."""
         judged = self.judgments
-        told = (
-            (judged.unjudged_queries, "query", "queries", "without judgements: left out"),
+        counts = (
+            (judged.unjudged_queries, "query", "queries", "without judgments: left out"),
             (judged.absent_pairs, "judged memory", "judged memories", "not in the folder: counted as not found"),
             (judged.late_pairs, "judged memory", "judged memories", "later than the query: counted as not found"),
             (self.replaced_count, "judged memory", "judged memories", "replaced by a later one: counted as not found"),
@@ -242,17 +242,17 @@ class EvaluationReport:
                 self.invisible_count,
                 "judged memory",
                 "judged memories",
-                "out of the query's sight: counted as not found",
+                "that the query may not see: counted as not found",
             ),
-            (judged.blind_queries, "query", "queries", "with no memory in sight: counted as finding nothing"),
+            (judged.blind_queries, "query", "queries", "that may see no memory: counted as finding nothing"),
             (
                 self.merged_count,
                 "memory",
                 "memories",
-                "with the text of an earlier one of the same topic, in whose place it counts",
+                "with the text of an earlier one of the same topic: counted as that one",
             ),
         )
-        return [f"{format_count(count, one, several)} {what}" for count, one, several, what in told if count]
+        return [f"{format_count(count, one, several)} {problem}" for count, one, several, problem in counts if count]
 
 
 def report_to_json(report: EvaluationReport) -> dict[str, Any] | list[dict[str, Any]]:
@@ -265,7 +265,7 @@ def report_to_json(report: EvaluationReport) -> dict[str, Any] | list[dict[str, 
 
 def evaluation_to_json(outcome: ProfileEvaluation, report: EvaluationReport) -> dict[str, Any]:
     """Return the figures of one profile as JSON, with the conditions they were made under."""
-    judgements = report.judgments
+    judgments = report.judgments
     return {
         "profile": outcome.profile,
         "version": outcome.version,
@@ -274,17 +274,17 @@ def evaluation_to_json(outcome: ProfileEvaluation, report: EvaluationReport) -> 
         "by_category": {category: _figures_to_json(figures) for category, figures in outcome.categories.items()},
         "by_category_mean": outcome.category_means,
         "depth": outcome.depth,
-        "folder": judgements.folder.resolve().name,
-        "digest": judgements.digest,
-        "memories": len(judgements.memories),
+        "folder": judgments.folder.resolve().name,
+        "digest": judgments.digest,
+        "memories": len(judgments.memories),
         "merged": report.merged_count,
-        "judgements": judgements.pairs,
-        "absent": judgements.absent_pairs,
-        "later": judgements.late_pairs,
+        "judgements": judgments.pairs,
+        "absent": judgments.absent_pairs,
+        "later": judgments.late_pairs,
         "replaced": report.replaced_count,
         "outside": report.invisible_count,
-        "blind": judgements.blind_queries,
-        "unjudged": judgements.unjudged_queries,
+        "blind": judgments.blind_queries,
+        "unjudged": judgments.unjudged_queries,
         "embedder": report.embedder,
     }
 
@@ -335,7 +335,7 @@ def _figures_to_json(figures: MeanFigures) -> dict[str, Any]:
 NO_FIGURE = "–"
 
 MEAN_OVER_QUERIES, MEAN_OVER_CATEGORIES = "mean over queries", "mean over categories"
-"""Rows below the categories: either every query or every category counts the same."""
+"""Names of the rows below the categories: in one every query counts the same, in the other every category."""
 
 MAX_LINE_WIDTH = 1_000_000
 """Assumed width of the terminal, so that no figure is cut, however many profiles there are."""
@@ -343,10 +343,10 @@ MAX_LINE_WIDTH = 1_000_000
 
 def format_report(report: EvaluationReport, paint: Paint = paint_plain) -> Iterator[str]:
     """Yield the report as lines of text."""
-    judgements, outcomes = report.judgments, report.outcomes
-    memories = format_count(len(judgements.drafts), "memory", "memories")
-    queries = format_count(len(judgements.queries), "query", "queries")
-    folder, embedder = make_printable(judgements.folder.resolve().name), make_printable(report.embedder)
+    judgments, outcomes = report.judgments, report.outcomes
+    memories = format_count(len(judgments.drafts), "memory", "memories")
+    queries = format_count(len(judgments.queries), "query", "queries")
+    folder, embedder = make_printable(judgments.folder.resolve().name), make_printable(report.embedder)
     yield f"{folder}: {memories}, {queries}, embedder {embedder}"
     yield from (paint(TextStyle.FAINT, note) for note in report.notes)
     yield ""

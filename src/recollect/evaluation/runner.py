@@ -1,7 +1,7 @@
 """Runs an evaluation: loads the memories of a folder into a store and asks its queries.
 
-`LoadedFolder` maps each id of the folder to the stored memory it became part of, since memories of one topic are
-merged. `JudgmentStore` is a loaded store that can be queried any number of times.
+`LoadedFolder` maps each id of the folder to its stored memory, because memories of one topic are merged.
+`JudgmentStore` is a loaded store that can be queried any number of times.
 """
 
 import hashlib
@@ -49,11 +49,11 @@ class StoredHistory:
 
     def ids_saying(self, at: datetime) -> list[str]:
         """Return the source ids whose text, or a paraphrase of it, was current at the moment."""
-        written = self.sources_until(at)
+        sources = self.sources_until(at)
         if len(self.sources) == 1:
-            return list(written)
-        said = self.version_at(at)
-        return [id for id, one in written.items() if _say_the_same(one, said)]
+            return list(sources)
+        current = self.version_at(at)
+        return [id for id, source in sources.items() if _have_same_meaning(source, current)]
 
     @property
     def merged_count(self) -> int:
@@ -61,7 +61,7 @@ class StoredHistory:
         return len(self.sources) - len({paraphrase_key(one) or one.hash for one in self.sources})
 
 
-def _say_the_same(one: Memory, other: Memory) -> bool:
+def _have_same_meaning(one: Memory, other: Memory) -> bool:
     return one.hash == other.hash or are_paraphrases(one, other)
 
 
@@ -74,7 +74,7 @@ class LoadedFolder:
     @property
     def merged_count(self) -> int:
         """How many memories of the folder repeat an earlier one of their topic."""
-        return sum(course.merged_count for id, course in self.histories.items() if id == course.sources[0].id)
+        return sum(one.merged_count for id, one in self.histories.items() if id == one.sources[0].id)
 
     def name_at(self, id: str, at: datetime) -> str:
         """Return the first source id whose text a stored memory had at that moment."""
@@ -82,13 +82,13 @@ class LoadedFolder:
 
     def find_twins(self, query: JudgedQuery) -> Twins:
         """Return the judged ids that are found under another id, with that id."""
-        named = {id: self.name_at(id, query.asked_at) for id in self._current_ids(query)}
-        return {id: name for id, name in named.items() if id != name}
+        names = {id: self.name_at(id, query.asked_at) for id in self._current_ids(query)}
+        return {id: name for id, name in names.items() if id != name}
 
     def find_replaced(self, query: JudgedQuery) -> tuple[str, ...]:
         """Return the judged ids whose text had been replaced by a later one at query time."""
-        said = self._current_ids(query)
-        return tuple(id for id in self._earlier_ids(query) if id not in said)
+        current = self._current_ids(query)
+        return tuple(id for id in self._earlier_ids(query) if id not in current)
 
     def find_invisible(self, query: JudgedQuery) -> tuple[str, ...]:
         """Return the judged ids whose text was current, in a memory that the query cannot see."""
@@ -101,8 +101,8 @@ class LoadedFolder:
 
     def _earlier_ids(self, query: JudgedQuery) -> list[str]:
         """Return the judged ids that are no newer than the query."""
-        there = {id: self.histories[id] for id in query.grades if id in self.histories}
-        return [id for id, course in there.items() if id in course.sources_until(query.asked_at)]
+        histories = {id: self.histories[id] for id in query.grades if id in self.histories}
+        return [id for id, history in histories.items() if id in history.sources_until(query.asked_at)]
 
 
 ProgressCallback = Callable[[int, int], None]
@@ -118,45 +118,45 @@ PROMPT_MARKER = "0" * 18
 """A boundary string as long as a real one; token costs depend only on its length."""
 
 
-def load_folder(engine: Engine, judgements: Judgments, tell: ProgressCallback) -> LoadedFolder:
+def load_folder(engine: Engine, judgments: Judgments, tell: ProgressCallback) -> LoadedFolder:
     """Remember all memories of the folder unless the store has them, and return their histories.
 
     Each memory has a retry key made of the folder's content. So memories that exist are neither written nor embedded
-    again, and an interrupted run can continue. A store with other memories is refused. Repeated texts are not merged: a
-    memory without a topic gets one of its own, since the engine merges only within a topic.
+    again, and an interrupted run can continue. A store with other memories raises an error. Repeated texts are not
+    merged: a memory without a topic gets its own topic, since the engine merges only within a topic.
     """
-    drafts = [_prepare_draft(draft, place, judgements.digest) for place, draft in enumerate(judgements.drafts)]
-    _refuse_foreign_store(engine, judgements)
+    drafts = [_prepare_draft(draft, place, judgments.digest) for place, draft in enumerate(judgments.drafts)]
+    _refuse_foreign_store(engine, judgments)
     receipts: list[Receipt] = []
     tell(0, len(drafts))
-    for begun in range(0, len(drafts), BATCH_SIZE):
+    for start in range(0, len(drafts), BATCH_SIZE):
         try:
-            receipts += engine.remember_all(drafts[begun : begun + BATCH_SIZE])
+            receipts += engine.remember_all(drafts[start : start + BATCH_SIZE])
         except Conflict as error:
-            raise _wrong_store_error(judgements, "it was loaded from other memories") from error
+            raise _wrong_store_error(judgments, "it was loaded from other memories") from error
         tell(len(receipts), len(drafts))
-    _refuse_changed_store(engine, receipts, judgements)
-    return _build_loaded_folder(engine, judgements.memories, receipts)
+    _refuse_changed_store(engine, receipts, judgments)
+    return _build_loaded_folder(engine, judgments.memories, receipts)
 
 
 def _build_loaded_folder(engine: Engine, memories: Sequence[Memory], receipts: Sequence[Receipt]) -> LoadedFolder:
     """Return the history of each memory; versions are read only for merged memories."""
-    made_of: dict[str, list[Memory]] = {}
+    sources_by_id: dict[str, list[Memory]] = {}
     for memory, receipt in zip(memories, receipts, strict=True):
         if receipt.kept:
-            made_of.setdefault(receipt.id, []).append(memory)
+            sources_by_id.setdefault(receipt.id, []).append(memory)
 
-    def course(id: str, several: Sequence[Memory]) -> StoredHistory:
-        stored = several if len(several) == 1 else engine.history(id, scope=several[0].scope)
-        # drop when and in which commit it was recorded, which differs between stores
-        return StoredHistory(tuple(several), tuple(one.changed(recorded_at=None, commit=None) for one in stored))
+    def load_history(id: str, sources: Sequence[Memory]) -> StoredHistory:
+        versions = sources if len(sources) == 1 else engine.history(id, scope=sources[0].scope)
+        # Time and commit of recording differ between stores.
+        return StoredHistory(tuple(sources), tuple(one.changed(recorded_at=None, commit=None) for one in versions))
 
-    courses = [course(id, several) for id, several in made_of.items()]
-    return LoadedFolder({one.id: course for course in courses for one in course.sources})
+    histories = [load_history(id, sources) for id, sources in sources_by_id.items()]
+    return LoadedFolder({source.id: history for history in histories for source in history.sources})
 
 
 def _prepare_draft(draft: Draft, place: int, digest: str) -> Draft:
-    """Return the draft with a retry key, and with a topic of its own if it has none.
+    """Return the draft with a retry key, and with its own topic if it has none.
 
     The topic is not the id: admission screens topics for secrets, and an id may look like one.
     """
@@ -164,34 +164,33 @@ def _prepare_draft(draft: Draft, place: int, digest: str) -> Draft:
     return replace(draft, key=key, topic_key=draft.topic_key or f"memory {place} of the folder")
 
 
-def _refuse_foreign_store(engine: Engine, judgements: Judgments) -> None:
-    """Refuse a store that has memories but not the first one of the folder.
+def _refuse_foreign_store(engine: Engine, judgments: Judgments) -> None:
+    """Raise if the store has memories but not the first one of the folder.
 
     The first memory has no earlier duplicate, so it is always stored under its own id.
     """
-    first, there = judgements.memories[0], engine.stats().memories
-    if not there:
+    first, stored = judgments.memories[0], engine.stats().memories
+    if not stored:
         return
     try:
         engine.get(first.id, scope=first.scope)
     except NotFound as error:
-        raise _wrong_store_error(judgements, f"it has {_count_in_words(there)}, and not {show(first.id)}") from error
+        raise _wrong_store_error(judgments, f"it has {_count_in_words(stored)}, but not {show(first.id)}") from error
 
 
-def _refuse_changed_store(engine: Engine, receipts: Iterable[Receipt], judgements: Judgments) -> None:
-    """Refuse a store with other memories, or one changed or used after it was loaded."""
-    given, stats = [receipt for receipt in receipts if receipt.kept], engine.stats()
-    memories = len({receipt.id for receipt in given})
-    written = sum(not isinstance(receipt.verdict, Reinforced | Unchanged | Refused) for receipt in given)
-    plain = all(
-        isinstance(receipt.verdict, _SINGLE_VERSION_VERDICTS) for receipt in given
-    )  # other verdicts may write more than one version
+def _refuse_changed_store(engine: Engine, receipts: Iterable[Receipt], judgments: Judgments) -> None:
+    """Raise if the store has other memories, or was changed or used after it was loaded."""
+    stored, stats = [receipt for receipt in receipts if receipt.kept], engine.stats()
+    memories = len({receipt.id for receipt in stored})
+    versions = sum(not isinstance(receipt.verdict, Reinforced | Unchanged | Refused) for receipt in stored)
+    # Other verdicts may write more than one version.
+    is_countable = all(isinstance(receipt.verdict, _SINGLE_VERSION_VERDICTS) for receipt in stored)
     if stats.memories != memories:
-        raise _wrong_store_error(judgements, f"it has {_count_in_words(stats.memories)}, and the folder {memories}")
-    if plain and (stats.versions != written or stats.statuses.get(Status.ACTIVE, 0) != memories):
-        raise _wrong_store_error(judgements, "some were changed since")
+        raise _wrong_store_error(judgments, f"it has {_count_in_words(stats.memories)}, but the folder has {memories}")
+    if is_countable and (stats.versions != versions or stats.statuses.get(Status.ACTIVE, 0) != memories):
+        raise _wrong_store_error(judgments, "memories were changed after loading")
     if stats.contexts or any(stats.uses.get(use) for use in (Use.SERVED, Use.HELPED, Use.MISLED)):
-        raise _wrong_store_error(judgements, "some were recalled since, which a ranking may take into account")
+        raise _wrong_store_error(judgments, "memories were recalled after loading, which may change rankings")
 
 
 _SINGLE_VERSION_VERDICTS = (Created, Updated, Reinforced, Unchanged)
@@ -202,14 +201,14 @@ def _count_in_words(count: int) -> str:
     return format_count(count, "memory", "memories")
 
 
-def _wrong_store_error(judgements: Judgments, why: str) -> InvalidInput:
-    what = f"the store is not what loading {str(judgements.folder / MEMORIES_FILE)!r} gives"
-    return InvalidInput(f"{what}: {why}; name another file with --store")
+def _wrong_store_error(judgments: Judgments, why: str) -> InvalidInput:
+    file = str(judgments.folder / MEMORIES_FILE)
+    return InvalidInput(f"the store does not match {file!r}: {why}; name another file with --store")
 
 
 def ask_queries(
     engine: Engine,
-    judgements: Judgments,
+    judgments: Judgments,
     loaded: LoadedFolder,
     profile: Profile,
     *,
@@ -217,27 +216,28 @@ def ask_queries(
     tell: ProgressCallback,
 ) -> list[QueryAnswer]:
     """Run every query as of its own time; nothing is recorded, so queries are independent."""
-    queries = judgements.queries
+    queries = judgments.queries
     prompt, costs = Prompt(PROMPT_MARKER), dict[str, int]()
     for scope in dict.fromkeys(query.scope for query in queries):
-        engine.search(WARM_UP_QUERY, scope=scope, profile=profile, limit=depth, as_of=judgements.ended_at)
+        engine.search(WARM_UP_QUERY, scope=scope, profile=profile, limit=depth, as_of=judgments.ended_at)
 
     def answer(query: JudgedQuery) -> QueryAnswer:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         ranking = engine.search(query.text, scope=query.scope, profile=profile, limit=depth, as_of=query.asked_at)
-        took = timedelta(seconds=time.perf_counter() - begun)
-        found, together = tuple(loaded.name_at(one.id, query.asked_at) for one in ranking), loaded.find_twins(query)
-        needed = {together.get(id, id) for id in query.grades}
-        within = found[: profile.max_items]
-        judged = [place for place, id in enumerate(within) if id in needed]
+        duration = timedelta(seconds=time.perf_counter() - started)
+        found_ids = tuple(loaded.name_at(one.id, query.asked_at) for one in ranking)
+        twins = loaded.find_twins(query)
+        needed = {twins.get(id, id) for id in query.grades}
+        packable = found_ids[: profile.max_items]
+        judged = [place for place, id in enumerate(packable) if id in needed]
         return QueryAnswer(
             query=query,
-            found_ids=found,
+            found_ids=found_ids,
             tokens=_count_tokens(ranking, judged[-1], prompt, costs) if judged else None,
-            complete=needed <= set(within),
-            duration=took,
+            complete=needed <= set(packable),
+            duration=duration,
             exact=ranking.exact,
-            twins=together,
+            twins=twins,
             replaced_ids=loaded.find_replaced(query),
         )
 
@@ -279,15 +279,15 @@ class JudgmentStore:
 
     @property
     def merged_count(self) -> int:
-        """How many memories repeat an earlier one of their topic, which is kept in their place."""
+        """How many memories repeat an earlier one of their topic, which represents them."""
         return self.loaded.merged_count
 
     @property
     def invisible_count(self) -> int:
         """How many judged memories existed at query time but were not visible to the query.
 
-        They were not in its scope or not valid. The stored memory counts as it was then, so duplicates share what one
-        of them shares or ends.
+        They were not in its scope or not valid. What counts is the stored memory at query time, so if one of several
+        duplicates was shared or had ended, all of them were.
         """
         return sum(len(self.loaded.find_invisible(query)) for query in self.judgments.queries)
 
@@ -310,11 +310,11 @@ class JudgmentStore:
 
 
 def load_judgment_store(
-    judgements: Judgments, opens: StoreOpener, tell: ProgressCallback = ignore_progress
+    judgments: Judgments, opens: StoreOpener, tell: ProgressCallback = ignore_progress
 ) -> JudgmentStore:
-    """Load the folder into its store, unless it is there already."""
-    written_at = judgements.written_at
-    # use the memories' own time, so that records of the loading never expire
+    """Load the folder into its store, unless the store already has it."""
+    written_at = judgments.written_at
+    # Use the memories' own time, so that records of the loading never expire.
     with opens(clock=lambda: written_at) as engine:
-        loaded = load_folder(engine, judgements, tell)
-        return JudgmentStore(judgments=judgements, loaded=loaded, embedder=engine.embedder, open_store=opens)
+        loaded = load_folder(engine, judgments, tell)
+        return JudgmentStore(judgments=judgments, loaded=loaded, embedder=engine.embedder, open_store=opens)

@@ -149,10 +149,10 @@ class JudgmentTrainingSet:
     """The candidates of a folder's queries that pass the gates, one row each, by query.
 
     Rows of one query are in tie-breaking order. `ids` are ids of the folder whose text the memory had at query time.
-    `opinions` has a row for each term and then each factor, with defaults for missing evidence. `starts` says where
-    each query's rows begin, and ends with the number of rows.
+    `opinions` has a row for each term and then each factor, with defaults for missing evidence. `starts` has the first
+    row of each query, and ends with the number of rows.
     For each query, `needed` is the number of judged memories, and `best` the ideal gain among the first `k`. For each
-    row, `grades` is what its place gains, and `counts` how many judged ids are found there, duplicates included.
+    row, `grades` is its gain, and `counts` the number of judged ids that it represents, duplicates included.
     """
 
     judgments: Judgments
@@ -174,33 +174,33 @@ class JudgmentTrainingSet:
 
     @property
     def source(self) -> TrainingSetSummary:
-        """What a report says about the folder; of its path only the name."""
-        judgements = self.judgments
+        """What a report says about the folder; it has its name, not its path."""
+        judgments = self.judgments
         return TrainingSetSummary(
-            name=judgements.folder.resolve().name,
-            digest=judgements.digest,
-            memories=len(judgements.memories),
-            queries=len(judgements.queries),
-            judgments=judgements.pairs,
+            name=judgments.folder.resolve().name,
+            digest=judgments.digest,
+            memories=len(judgments.memories),
+            queries=len(judgments.queries),
+            judgments=judgments.pairs,
             scopes=len(set(self.groups)),
         )
 
     def rank_ids(self, query: int, numbers: TunableNumbers) -> tuple[str, ...]:
         """Return the ids that a query finds with these numbers, best first."""
         rows = slice(self.starts[query], self.starts[query + 1])
-        said, ids = score_candidates(self.opinions, numbers)[rows], self.ids[rows]
-        order = np.argsort(-said, kind="stable").tolist()
-        return tuple(ids[row] for row in order if said[row] >= self.min_score)
+        scores, ids = score_candidates(self.opinions, numbers)[rows], self.ids[rows]
+        order = np.argsort(-scores, kind="stable").tolist()
+        return tuple(ids[row] for row in order if scores[row] >= self.min_score)
 
     def measure(self, numbers: TunableNumbers) -> dict[str, Floats]:
         """Return recall@k and nDCG@k of every query with these numbers."""
-        said, judged = score_candidates(self.opinions, numbers), self.rivals.judged
-        places = self.rivals.places(said)
-        found = (places <= self.k) & (said[judged] >= self.min_score)
-        of = self.rivals.queries[found]
-        gained = self.grades[judged][found] / np.log2(places[found] + 1.0)
-        hits = np.bincount(of, self.counts[judged][found], minlength=len(self.needed))
-        ndcg = np.bincount(of, gained, minlength=len(self.needed)) / self.best
+        scores, judged = score_candidates(self.opinions, numbers), self.rivals.judged
+        places = self.rivals.places(scores)
+        found = (places <= self.k) & (scores[judged] >= self.min_score)
+        queries = self.rivals.queries[found]
+        gains = self.grades[judged][found] / np.log2(places[found] + 1.0)
+        hits = np.bincount(queries, self.counts[judged][found], minlength=len(self.needed))
+        ndcg = np.bincount(queries, gains, minlength=len(self.needed)) / self.best
         return {f"recall@{self.k}": hits / self.needed, f"ndcg@{self.k}": ndcg}
 
     def find_varied_signals(self) -> list[bool]:
@@ -247,14 +247,14 @@ class JudgedRows:
 
 
 def build_training_set(
-    engine: Engine, judgements: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressCallback
+    engine: Engine, judgments: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressCallback
 ) -> JudgmentTrainingSet:
     """Run every query without a score limit, and collect the signal values of each candidate.
 
     The values come from the engine's own explanations.
     """
-    queries = judgements.queries
-    everyone = replace(profile, min_score=0.0)  # which scores are too low depends on the weights
+    queries = judgments.queries
+    unlimited = replace(profile, min_score=0.0)  # which scores are too low depends on the weights
     ids: list[str] = []
     opinions: list[tuple[float, ...]] = []
     grades: list[float] = []
@@ -263,21 +263,21 @@ def build_training_set(
 
     tell(0, len(queries))
     for query in queries:
-        together = loaded.find_twins(query)
-        worth, meant = gain_by_id(query.grades, together), Counter(together.get(id, id) for id in query.grades)
-        ranking = engine.search(query.text, scope=query.scope, profile=everyone, limit=MAX_LIMIT, as_of=query.asked_at)
+        twins = loaded.find_twins(query)
+        gains, judged_counts = gain_by_id(query.grades, twins), Counter(twins.get(id, id) for id in query.grades)
+        ranking = engine.search(query.text, scope=query.scope, profile=unlimited, limit=MAX_LIMIT, as_of=query.asked_at)
         for scored in sorted(ranking, key=lambda one: one.id):
             name = loaded.name_at(scored.id, query.asked_at)
             ids.append(name)
             opinions.append(scored.explanation.opinions)
-            grades.append(worth.get(name, 0.0))
-            counts.append(meant[name])
+            grades.append(gains.get(name, 0.0))
+            counts.append(judged_counts[name])
         starts.append(len(ids))
-        best.append(ideal_gain(query.grades, k, together))
+        best.append(ideal_gain(query.grades, k, twins))
         tell(len(starts) - 1, len(queries))
     values, begins = np.array(grades), np.array(starts, dtype=np.intp)
     return JudgmentTrainingSet(
-        judgments=judgements,
+        judgments=judgments,
         k=k,
         needed=np.array([float(len(query.grades)) for query in queries]),
         best=np.array(best),

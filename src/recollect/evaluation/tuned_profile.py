@@ -49,7 +49,7 @@ from recollect.ranking.tuning_report_check import (
 from recollect.render.tables import Paint, TextStyle, TextTable, format_aligned, paint_plain
 
 REPORT_SUFFIX = ".report.json"
-"""The end of a report's file name; it begins like the profile's."""
+"""The suffix of a report's file name, after the stem of the profile's file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class TunedProfile:
 
     @property
     def amount(self) -> str:
-        """Describe what the profile was tuned on, and how much of it there is."""
+        """The name and amount of the data that the profile was tuned on."""
         names = ", ".join(make_printable(one.name) for one in self.sources)
         return f"{names}: {self.origin.describe_amount(self.sources)}"
 
@@ -138,11 +138,11 @@ class TunedProfile:
     def comments(self) -> tuple[str, ...]:
         """The comments at the top of the profile file."""
         start, whole, origin = self.tuning.profile, self.rows[0], self.origin
-        went = f"went from {whole.before.mean:.4f} to {whole.held_out.mean:.4f}"
+        change = f"went from {whole.before.mean:.4f} to {whole.held_out.mean:.4f}"
         return (
             f"Tuned from {start.name} {start.version} on {self.amount}.",
-            f"Held out by {origin.held_by}, {origin.measure} {went}.",
-            f"{self.profile.report} tells all of it; change a number here, and it tells of another profile.",
+            f"Held out by {origin.held_by}, {origin.measure} {change}.",
+            f"{self.profile.report} has the details; it no longer applies if a number here is changed.",
         )
 
 
@@ -179,8 +179,8 @@ def next_profile(profile: Profile, name: str) -> Profile:
 
 def next_version(profile: Profile) -> str:
     """Return the next version: the number plus one, or else the version with `.1` added."""
-    said = profile.version.split("+")[0]
-    return str(int(said) + 1) if re.fullmatch(r"[0-9]+", said) else f"{said}.1"
+    public = profile.version.split("+")[0]
+    return str(int(public) + 1) if re.fullmatch(r"[0-9]+", public) else f"{public}.1"
 
 
 def file_stem(profile: Profile) -> str:
@@ -192,9 +192,9 @@ def file_stem(profile: Profile) -> str:
 def refuse_duplicate_folders(folders: Sequence[Judgments]) -> None:
     """Raise InvalidInput if two folders have the same name, since a report names them."""
     names = [one.folder.resolve().name for one in folders]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidInput(f"two folders are called {twice!r}; name each once, or rename one")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise InvalidInput(f"two folders have the name {duplicate!r}; name each folder once, or rename one")
 
 
 def tuning_report_to_json(tuned: TunedProfile) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def format_tuning(tuned: TunedProfile, paint: Paint = paint_plain) -> Iterator[s
         TextTable(HELD_OUT_HEADER, [_held_out_cells(row) for row in tuned.rows]), MAX_LINE_WIDTH, paint
     )
     yield ""
-    yield paint(TextStyle.STRONG, "fitted to all, which flatters")
+    yield paint(TextStyle.STRONG, "fitted to all queries (optimistic)")
     rows = [(_row_name(row), _format_figure(row.before), _format_figure(row.after)) for row in tuned.rows]
     yield from format_aligned(TextTable(("", "before", "after"), rows), MAX_LINE_WIDTH, paint)
     yield ""
@@ -376,25 +376,25 @@ def format_tuning(tuned: TunedProfile, paint: Paint = paint_plain) -> Iterator[s
 
 def _format_warnings(tuned: TunedProfile) -> Iterator[str]:
     """Yield a warning if the folds disagree on any number."""
-    torn = [
+    unsettled = [
         f"{_number_name(one)} ({_format_range(one.folds)})"
         for one in tuned_numbers(tuned.tuning)
         if one.tuned and not one.settled
     ]
-    if torn:
-        yield f"the folds do not agree on {', '.join(torn)}: {tuned.origin.remedy} before you rely on it"
+    if unsettled:
+        yield f"the folds disagree on {', '.join(unsettled)}: {tuned.origin.remedy} before you rely on it"
 
 
 def _format_verdict(tuned: TunedProfile) -> str:
     """Describe whether the gain carries over to held-out data."""
     if not tuned.tuning.changed:
-        return "tuning found nothing: no change of a number gains anything worth having"
-    gained = tuned.tuning.gain
-    told = f"what was held out gained {gained.mean:+.4f}"
+        return "tuning found no improvement: no change of a weight or floor gains enough"
+    gain = tuned.tuning.gain
+    summary = f"held-out queries gained {gain.mean:+.4f}"
     if tuned.tuning.carries_over:
-        return f"{told}, p {format_p_value(gained.p)}"
-    why = "; chance alone may do as much" if gained.mean > 0.0 else ""
-    return f"tuning found nothing that carries over: {told}{why}"
+        return f"{summary}, p {format_p_value(gain.p)}"
+    reason = ", which may be chance" if gain.mean > 0.0 else ""
+    return f"tuning found no improvement that carries over: {summary}{reason}"
 
 
 def _format_feedback(learned: FeedbackOrigin) -> Iterator[str]:
@@ -403,13 +403,13 @@ def _format_feedback(learned: FeedbackOrigin) -> Iterator[str]:
         f"{count} {use.value}" for use in WORTH_BY_USE if (count := learned.votes.count_by_use.get(use, 0))
     )
     by = f", by {format_count(learned.votes.principals, 'principal')}" if learned.votes.principals else ""
-    yield f"what was said: {uses}{by}"
-    yield from (f"left out: {told}" for told in describe_left_out(learned.left_out))
+    yield f"votes: {uses}{by}"
+    yield from (f"left out: {reason}" for reason in describe_left_out(learned.left_out))
     if learned.unplaced_contexts:
         contexts = format_count(learned.unplaced_contexts, "context")
-        yield f"something was erased of {contexts}, so it is not made up for where things stood in them"
+        yield f"{contexts} with erased memories: position bias is not corrected in them"
     fifth = learned.position_bias.propensities(np.array([5])).item()
-    yield f"what stands fifth is looked at {fifth:.2f} times as often as what stands first, which is made up for"
+    yield f"position bias: the fifth place is looked at {fifth:.2f} times as often as the first; this is corrected for"
 
 
 def _held_out_cells(row: MeasureRow) -> tuple[str, ...]:
@@ -435,8 +435,8 @@ def _format_figure(figure: MeanFigure) -> str:
 
 def _number_cells(tuned: TunedProfile) -> Iterator[tuple[str, ...]]:
     for one in tuned_numbers(tuned.tuning):
-        told = _format_range(one.folds) if one.tuned else "kept: nothing here tells anything of it"
-        yield _number_name(one), f"{one.before:.4g}", f"{one.after:.4g}", told
+        folds = _format_range(one.folds) if one.tuned else "unchanged: does not vary in this data"
+        yield _number_name(one), f"{one.before:.4g}", f"{one.after:.4g}", folds
 
 
 def _number_name(one: TunedNumber) -> str:

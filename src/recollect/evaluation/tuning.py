@@ -51,9 +51,9 @@ PARTS_PER_UNIT = 10_000
 MAX_FOLD_RATIO, MAX_FOLD_DIFFERENCE = 2.0, 0.05
 """Folds disagree on a number if it differs by at least this ratio and this difference.
 
-Any two of five folds are fitted with three fifths of the queries in common, so a real effect comes out similar in both.
-Twice as high is a whole coarse step, which means that the search went elsewhere. A difference below a twentieth of the
-score hardly changes the order, whatever the ratio is.
+Any two of five folds are fitted with three fifths of the queries in common, so a real effect is similar in both. A
+ratio of two is a whole coarse step, so the search found another optimum. A difference below a twentieth of the score
+hardly changes the order, whatever the ratio is.
 """
 
 QueryMasks = tuple[NDArray[np.bool_], ...]
@@ -151,7 +151,7 @@ class NumberSearch:
         Folders without any of the queries do not count.
         """
         values = self.values(numbers).worth
-        return mean_of_means([one[wanted] for one, wanted in zip(values, among, strict=True)])
+        return mean_of_means([one[mask] for one, mask in zip(values, among, strict=True)])
 
     def penalized_worth(self, numbers: TunableNumbers, among: QueryMasks) -> float:
         """Return the worth, less the penalty for the distance from the start."""
@@ -164,32 +164,32 @@ def tune(
     """Fit the profile once without each fold, and then to all queries."""
     start, free = TunableNumbers.of(profile), find_tunable(folders, profile)
     search = NumberSearch(folders, start, restraint)
-    dealt = deal_folds([one.groups for one in folders], folds)
-    kept_out = [_select_queries(folders, held) for held in dealt]
+    fold_groups = deal_folds([one.groups for one in folders], folds)
+    masks = [_select_queries(folders, groups) for groups in fold_groups]
     fitted: list[TunableNumbers] = []
-    tell(0, len(dealt) + 1)
-    for out in kept_out:
-        others = tuple(~one for one in out)
+    tell(0, len(fold_groups) + 1)
+    for mask in masks:
+        others = tuple(~one for one in mask)
         fitted.append(fit_numbers(partial(search.penalized_worth, among=others), start, free))
-        tell(len(fitted), len(dealt) + 1)
-    whole = fit_numbers(partial(search.penalized_worth, among=search.all_queries), start, free)
-    numbers = start if whole == start else round_numbers(whole)
-    tell(len(dealt) + 1, len(dealt) + 1)
+        tell(len(fitted), len(fold_groups) + 1)
+    final = fit_numbers(partial(search.penalized_worth, among=search.all_queries), start, free)
+    numbers = start if final == start else round_numbers(final)
+    tell(len(fold_groups) + 1, len(fold_groups) + 1)
 
-    before, held_out = search.values(start), _join_folds([search.values(found) for found in fitted], kept_out)
+    before, held_out = search.values(start), _join_folds([search.values(one) for one in fitted], masks)
     return Tuning(
         profile=profile,
         tunable=free,
         numbers=numbers,
         folds=tuple(
             Fold(
-                held_out_groups=held,
-                queries=sum(int(np.count_nonzero(one)) for one in out),
-                numbers=found,
-                before=search.worth(start, out),
-                after=search.worth(found, out),
+                held_out_groups=groups,
+                queries=sum(int(np.count_nonzero(one)) for one in mask),
+                numbers=fold_numbers,
+                before=search.worth(start, mask),
+                after=search.worth(fold_numbers, mask),
             )
-            for held, found, out in zip(dealt, fitted, kept_out, strict=True)
+            for groups, fold_numbers, mask in zip(fold_groups, fitted, masks, strict=True)
         ),
         before=before,
         held_out=held_out,
@@ -200,7 +200,7 @@ def tune(
 
 def find_tunable(folders: Sequence[TrainingSet], profile: Profile) -> TunablePlaces:
     """Return the terms with a weight, and the factors, that vary within a query of any folder."""
-    varied = [any(said) for said in zip(*(one.find_varied_signals() for one in folders), strict=True)]
+    varied = [any(flags) for flags in zip(*(one.find_varied_signals() for one in folders), strict=True)]
     terms = [place for place, term in enumerate(profile.terms) if term.weight > 0.0 and varied[place]]
     factors = [place for place in range(len(profile.factors)) if varied[len(profile.terms) + place]]
     return TunablePlaces(tuple(terms), tuple(factors))
@@ -214,30 +214,31 @@ def deal_folds(groups: Sequence[Sequence[HeldOutGroup]], folds: int) -> list[Hel
     sizes = {(place, group): size for place, some in enumerate(groups) for group, size in Counter(some).items()}
     if len(sizes) < 2:
         raise InvalidInput(
-            f"the queries are of {format_count(len(sizes), 'scope')}, "
-            "and some must be held out whole; tune with more scopes"
+            f"the queries have only {format_count(len(sizes), 'scope')}, "
+            "and whole scopes are held out; tune with more scopes"
         )
-    dealt: list[list[tuple[int, HeldOutGroup]]] = [[] for _ in range(min(folds, len(sizes)))]
-    loads = [Counter[int]() for _ in dealt]
+    fold_groups: list[list[tuple[int, HeldOutGroup]]] = [[] for _ in range(min(folds, len(sizes)))]
+    loads = [Counter[int]() for _ in fold_groups]
     for place, group in sorted(sizes, key=lambda one: (-sizes[one], one[0], str(one[1]))):
-        emptiest = min(range(len(dealt)), key=lambda fold: (loads[fold][place], loads[fold].total(), fold))
-        dealt[emptiest].append((place, group))
+        emptiest = min(range(len(fold_groups)), key=lambda fold: (loads[fold][place], loads[fold].total(), fold))
+        fold_groups[emptiest].append((place, group))
         loads[emptiest][place] += sizes[place, group]
-    return [tuple(sorted(held, key=lambda one: (one[0], str(one[1])))) for held in dealt if held]
+    return [tuple(sorted(groups, key=lambda one: (one[0], str(one[1])))) for groups in fold_groups if groups]
 
 
 def fit_numbers(worth: Callable[[TunableNumbers], float], start: TunableNumbers, free: TunablePlaces) -> TunableNumbers:
     """Hill-climb from the start, one number at a time, while each change gains enough."""
-    best, reached = start, worth(start)
+    best, best_worth = start, worth(start)
     for step in range(len(WEIGHT_FACTORS)):
-        moved = True
-        while moved:
-            moved = False
-            for near in _neighbor_changes(free, step):
-                tried = max((other for change in near if (other := change(best)) is not None), key=worth, default=best)
-                found = worth(tried)
-                if found - reached >= MIN_GAIN:
-                    best, reached, moved = tried, found, True
+        improved = True
+        while improved:
+            improved = False
+            for changes in _neighbor_changes(free, step):
+                neighbors = (other for change in changes if (other := change(best)) is not None)
+                candidate = max(neighbors, key=worth, default=best)
+                candidate_worth = worth(candidate)
+                if candidate_worth - best_worth >= MIN_GAIN:
+                    best, best_worth, improved = candidate, candidate_worth, True
     return best
 
 
@@ -282,15 +283,15 @@ def _shift_floor(place: int, by: float) -> NumberChange:
 def round_numbers(numbers: TunableNumbers) -> TunableNumbers:
     """Round the numbers to four digits; the rounded weights add up to 1.
 
-    What is left of the sum goes to the weights that lost most by rounding.
+    The remainder of the sum goes to the weights that lost most by rounding.
     """
     shares = [weight * PARTS_PER_UNIT for weight in numbers.weights]
-    whole = [math.floor(share + PART_TOLERANCE) for share in shares]
-    lost = sorted(range(len(shares)), key=lambda place: (whole[place] - shares[place], place))
-    for place in lost[: PARTS_PER_UNIT - sum(whole)]:
-        whole[place] += 1
+    parts = [math.floor(share + PART_TOLERANCE) for share in shares]
+    by_loss = sorted(range(len(shares)), key=lambda place: (parts[place] - shares[place], place))
+    for place in by_loss[: PARTS_PER_UNIT - sum(parts)]:
+        parts[place] += 1
     return TunableNumbers(
-        tuple(share / PARTS_PER_UNIT for share in whole),
+        tuple(part / PARTS_PER_UNIT for part in parts),
         tuple(round(floor * PARTS_PER_UNIT) / PARTS_PER_UNIT for floor in numbers.floors),
     )
 
@@ -305,11 +306,11 @@ def folds_agree(folds: Sequence[float]) -> bool:
     return high < MAX_FOLD_RATIO * low or high - low < MAX_FOLD_DIFFERENCE
 
 
-def _select_queries(folders: Sequence[TrainingSet], held: HeldOutGroups) -> QueryMasks:
+def _select_queries(folders: Sequence[TrainingSet], groups: HeldOutGroups) -> QueryMasks:
     """Return a mask of the queries that are in these groups."""
-    wanted = set(held)
+    selected = set(groups)
     return tuple(
-        np.array([(place, group) in wanted for group in one.groups], dtype=np.bool_)
+        np.array([(place, group) in selected for group in one.groups], dtype=np.bool_)
         for place, one in enumerate(folders)
     )
 
@@ -319,8 +320,8 @@ def _join_folds(values: Sequence[MeasuredValues], among: Sequence[QueryMasks]) -
 
     def join(each: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
         return tuple(
-            np.sum([np.where(wanted, one, 0.0) for one, wanted in zip(folds, wanteds, strict=True)], axis=0)
-            for folds, wanteds in zip(zip(*each, strict=True), zip(*among, strict=True), strict=True)
+            np.sum([np.where(mask, one, 0.0) for one, mask in zip(folds, masks, strict=True)], axis=0)
+            for folds, masks in zip(zip(*each, strict=True), zip(*among, strict=True), strict=True)
         )
 
     return MeasuredValues({name: join([one.measures[name] for one in values]) for name in values[0].measures})

@@ -160,21 +160,21 @@ def test_a_file_that_is_missing_empty_or_no_text_is_refused(name: str, tmp_path:
     with pytest.raises(InvalidInput, match=name):
         read_judgments(tmp_path)
     (tmp_path / name).write_bytes(b"\xff\xfe\n")
-    with pytest.raises(InvalidInput, match=f"{name}, line 1: this is not UTF-8"):
+    with pytest.raises(InvalidInput, match=f"{name}, line 1: invalid UTF-8"):
         read_judgments(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(InvalidInput, match=f"there is no .*{name}.*; a folder of judgements has"):
+    with pytest.raises(InvalidInput, match=f"{name}' does not exist; a judgments folder has"):
         read_judgments(tmp_path)
 
 
 def test_an_empty_folder_none_and_a_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
+    with pytest.raises(InvalidInput, match=r"memories\.jsonl' does not exist"):
         read_judgments(tmp_path)
-    holds = "a folder of judgements has memories.jsonl, queries.jsonl and qrels.tsv"
-    with pytest.raises(InvalidInput, match=f"^there is no folder '{tmp_path}/nowhere'; {holds}$"):
+    holds = "a judgments folder has memories.jsonl, queries.jsonl and qrels.tsv"
+    with pytest.raises(InvalidInput, match=f"^folder '{tmp_path}/nowhere' does not exist; {holds}$"):
         read_judgments(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match=f"^'{tmp_path}/file' is no folder; {holds}$"):
+    with pytest.raises(InvalidInput, match=f"^'{tmp_path}/file' is not a folder; {holds}$"):
         read_judgments(tmp_path / "file")
     with pytest.raises(InvalidInput, match="cannot be read: File name too long"):
         read_judgments(tmp_path / ("x" * 3_000))
@@ -186,15 +186,15 @@ def test_what_is_no_ordinary_file_is_refused_and_not_read(name: str, tmp_path: P
     write_folder(tmp_path)
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InvalidInput, match=f"^'.*/{name}' is no ordinary file; put one there$"):
+    with pytest.raises(InvalidInput, match=f"^'.*/{name}' is not a regular file; put one there$"):
         read_judgments(tmp_path)
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(InvalidInput, match=f"/{name}' is no ordinary file"):
+    with pytest.raises(InvalidInput, match=f"/{name}' is not a regular file"):
         read_judgments(tmp_path)
     (tmp_path / name).unlink()
     (tmp_path / name).mkdir()
-    with pytest.raises(InvalidInput, match=f"/{name}' is no ordinary file"):
+    with pytest.raises(InvalidInput, match=f"/{name}' is not a regular file"):
         read_judgments(tmp_path)
 
 
@@ -216,7 +216,7 @@ BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [
     (a_memory("n", tags="travel"), "line 2, field 'tags'"),
     (a_memory("n", metadata=[1]), "line 2, field 'metadata'"),
     (a_memory("n n ", metadata={}), "line 2, field 'id'"),
-    (a_memory("m"), "line 2, field 'id': 'm' is on line 1 already"),
+    (a_memory("m"), "line 2, field 'id': 'm' is already on line 1"),
 ]
 
 
@@ -234,7 +234,7 @@ BAD_QUERIES = [
     (a_query("r", asked_at="2026-01-01T09:00"), "field 'asked_at': .* has no time zone"),
     (a_query("r", text=""), "field 'text': is blank"),
     (a_query("r", category=3), "field 'category': 3 is no text"),
-    (a_query("q"), "field 'id': 'q' is on line 1 already"),
+    (a_query("q"), "field 'id': 'q' is already on line 1"),
 ]
 
 
@@ -249,13 +249,13 @@ BAD_QRELS = [
     ("stranger\tm\t1", "line 2, field 'query': 'stranger' is not in queries.jsonl"),
     ("q\tm\t0", "line 2, field 'grade': '0' is not a grade within 1..1,000,000"),
     ("q\tm\t0.5", "line 2, field 'grade': '0.5' is not a grade within 1..1,000,000"),
-    ("q\tm\tnan", "line 2, field 'grade': 'nan' is no number"),
-    ("q\tm\tinf", "line 2, field 'grade': 'inf' is no number"),
-    ("q\tm\t1_0", "line 2, field 'grade': '1_0' is no number"),
+    ("q\tm\tnan", "line 2, field 'grade': 'nan' is not a number"),
+    ("q\tm\tinf", "line 2, field 'grade': 'inf' is not a number"),
+    ("q\tm\t1_0", "line 2, field 'grade': '1_0' is not a number"),
     ("q\tm\t1.7e308", "line 2, field 'grade': '1.7e308' is not a grade within 1..1,000,000"),
-    ("q\tm\tgood", "line 2, field 'grade': 'good' is no number"),
-    ("q\tm", "line 2: 2 fields between tabs"),
-    ("q m 1", "line 2: 1 fields between tabs"),
+    ("q\tm\tgood", "line 2, field 'grade': 'good' is not a number"),
+    ("q\tm", "line 2: has 2 tab-separated fields"),
+    ("q m 1", "line 2: has 1 tab-separated fields"),
     ("q\t\t1", "line 2, field 'memory': is empty"),
     ("q\tm\t1\nq\tm\t2", "line 3, field 'memory': 'm' is judged twice for 'q'"),
 ]
@@ -275,5 +275,5 @@ def test_judgements_without_their_header_or_without_any_are_refused(tmp_path: Pa
     with pytest.raises(InvalidInput, match=r"qrels\.tsv, line 1: .* is not the header 'query\\tmemory\\tgrade'"):
         read_judgments(tmp_path)
     (tmp_path / "qrels.tsv").write_text("query\tmemory\tgrade\n")
-    with pytest.raises(InvalidInput, match=r"qrels\.tsv: has no judgements"):
+    with pytest.raises(InvalidInput, match=r"qrels\.tsv: has no judgments"):
         read_judgments(tmp_path)

@@ -167,15 +167,12 @@ def test_the_same_question_is_never_on_both_sides() -> None:
 
 def test_too_few_questions_are_refused_in_words() -> None:
     few = Users(steepness=0.0).asked(1, MIN_QUESTIONS - 1)
-    refusal = (
-        f"for {MIN_QUESTIONS - 1} questions in acme/ana, "
-        f"and fewer than {MIN_QUESTIONS} cannot tell better weights from chance"
-    )
-    with pytest.raises(InvalidInput, match=f"there is feedback on what was shown {refusal}; give more, or name more"):
+    refusal = f"{MIN_QUESTIONS - 1} questions in acme/ana, but tuning needs at least {MIN_QUESTIONS}"
+    with pytest.raises(InvalidInput, match=f"there is feedback on {refusal}; give more, or name more"):
         learned(few)
-    with pytest.raises(InvalidInput, match="for 0 questions in acme/ana,"):
+    with pytest.raises(InvalidInput, match="on 0 questions in acme/ana,"):
         learned([])
-    with pytest.raises(InvalidInput, match="for 1 question in acme/ana,"):
+    with pytest.raises(InvalidInput, match="on 1 question in acme/ana,"):
         learned([replace(one, question=("the same",)) for one in Users().asked(1, 100)])
 
 
@@ -185,10 +182,10 @@ def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
     nothing = TrainingSet(scopes=scopes, told=(), left_out=left_out)
     with pytest.raises(InvalidInput) as refused:
         tune_on_feedback(nothing, profile(), folds=5, seed=0, tell=untold)
-    said = "1 context made in another store, 2 contexts that cannot be asked again without asking a model"
+    said = "1 context made in another store, 2 contexts that cannot be replayed without a language model"
     assert str(refused.value).startswith(
-        "there is feedback on what was shown for 0 questions in acme/ana, acme/ben, acme/cleo and 2 more "
-        f"(left out: {said}), and fewer than 30 "
+        "there is feedback on 0 questions in acme/ana, acme/ben, acme/cleo and 2 more "
+        f"(left out: {said}), but tuning needs at least 30;"
     )
 
 
@@ -196,11 +193,12 @@ def test_where_another_profile_ranked_contexts_the_refusal_says_what_to_do() -> 
     others = replace(told(Users().asked(1, 5)), left_out={SkipReason.OTHER_PROFILE: 40, SkipReason.ONLY_FOLLOWED: 1})
     with pytest.raises(InvalidInput) as refused:
         tune_on_feedback(others, profile(), folds=5, seed=0, tell=untold)
-    said = "1 context of which only success is known, and not what led to it, 40 contexts ranked by another profile"
-    assert f"(left out: {said}), and fewer than 30 " in str(refused.value)
+    outcome = "1 context with only an outcome, which does not say which memories led to it"
+    said = f"{outcome}, 40 contexts ranked by another profile"
+    assert f"(left out: {said}), but tuning needs at least 30;" in str(refused.value)
     assert str(refused.value).endswith(
-        "; contexts of another profile teach nothing about this one: give feedback on contexts that it makes, or begin "
-        "with the other one, or name more scopes"
+        "; contexts of another profile say nothing about this one: give feedback on contexts of this profile, or tune "
+        "the other one, or name more scopes"
     )
 
 

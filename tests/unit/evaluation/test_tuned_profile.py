@@ -138,8 +138,8 @@ def test_numbers_are_in_the_document_as_scripts_rely_on_them(made: TunedProfile)
 def test_a_reader_is_told_what_it_is_worth(made: TunedProfile) -> None:
     lines = list(format_tuning(made))
     assert lines[0] == "fresh 1 on notes, few: 48 queries of 6 scopes, embedder hashing-256"
-    assert any(line.startswith("importance  ") and line.endswith("tells anything of it") for line in lines)
-    assert lines[-1] == "what was held out gained +1.0000, p < 0.001"
+    assert any(line.startswith("importance  ") and line.endswith("does not vary in this data") for line in lines)
+    assert lines[-1] == "held-out queries gained +1.0000, p < 0.001"
 
 
 def with_lexical(tuned: TunedProfile, *weights: float) -> TunedProfile:
@@ -152,7 +152,7 @@ def with_lexical(tuned: TunedProfile, *weights: float) -> TunedProfile:
 
 
 def test_folds_that_do_not_agree_on_a_weight_are_warned_of(made: TunedProfile) -> None:
-    warning = "the folds do not agree on lexical (0.1000 to 0.7000): judge more queries, of more scopes, before you "
+    warning = "the folds disagree on lexical (0.1000 to 0.7000): judge more queries, of more scopes, before you "
     torn = with_lexical(made, 0.1, 0.7, 0.3)
     assert list(format_tuning(torn))[-2] == f"{warning}rely on it"
     assert {one["signal"]: one["settled"] for one in tuning_report_to_json(torn)["numbers"]}["lexical"] is False
@@ -164,10 +164,12 @@ def test_nothing_found_is_said_plainly(made: TunedProfile) -> None:
     good = made.tuning.numbers.apply_to(wrong())
     tuning = tune(made.training_sets, good, folds=3, tell=untold)
     nothing = replace(made, tuning=tuning)
-    assert list(format_tuning(nothing))[-1] == "tuning found nothing: no change of a number gains anything worth having"
+    assert (
+        list(format_tuning(nothing))[-1] == "tuning found no improvement: no change of a weight or floor gains enough"
+    )
     worth = made.tuning.before.worth[0].tolist()
     worse = replace(made.tuning, gain=compare_paired(worth, [one - 0.1 for one in worth]))
-    told = "tuning found nothing that carries over: what was held out gained -0.1000"
+    told = "tuning found no improvement that carries over: held-out queries gained -0.1000"
     assert list(format_tuning(replace(made, tuning=worse)))[-1] == told
 
 
@@ -180,7 +182,7 @@ def test_a_gain_that_may_be_chance_does_not_carry_over(made: TunedProfile) -> No
     lines = list(format_tuning(replace(made, tuning=tuning)))
     assert (
         lines[-1]
-        == "tuning found nothing that carries over: what was held out gained +0.0500; chance alone may do as much"
+        == "tuning found no improvement that carries over: held-out queries gained +0.0500, which may be chance"
     )
     with pytest.raises(ProfileError, match="carries_over is false"):
         refuse_unproven_profile(made.profile, json.dumps(tuning_report_to_json(replace(made, tuning=tuning))))
@@ -219,5 +221,5 @@ def test_folders_of_the_same_name_are_refused(made: TunedProfile) -> None:
     judgements = [one.judgments for one in made.training_sets if isinstance(one, JudgmentTrainingSet)]
     assert len(judgements) == 2
     refuse_duplicate_folders(judgements)
-    with pytest.raises(InvalidInput, match="two folders are called 'notes'; name each once"):
+    with pytest.raises(InvalidInput, match="two folders have the name 'notes'; name each folder once"):
         refuse_duplicate_folders([*judgements, judgements[0]])

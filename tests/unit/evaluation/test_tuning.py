@@ -165,7 +165,7 @@ scopes = st.lists(
 def test_scopes_are_dealt_whole_and_each_once(asked: list[list[Scope]], folds: int) -> None:
     there = {(place, scope) for place, some in enumerate(asked) for scope in some}
     if len(there) < 2:
-        with pytest.raises(InvalidInput, match="the queries are of 1 scope, and some must be held out whole"):
+        with pytest.raises(InvalidInput, match="the queries have only 1 scope, and whole scopes are held out"):
             deal_folds(asked, folds)
         return
     dealt = deal_folds(asked, folds)
