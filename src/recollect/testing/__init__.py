@@ -1,7 +1,7 @@
 """Helpers for tests of code that uses recollect: builders of values, and contract tests.
 
-A builder fills in everything that a test does not name. `StoreContract` and `EmbedderContract` test an implementation
-of your own.
+A builder fills in everything that a test does not name. `StoreContract` and `EmbedderContract` test your own
+implementation.
 """
 
 from typing import TYPE_CHECKING, Any

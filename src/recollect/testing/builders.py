@@ -94,14 +94,14 @@ def vector_similarity(text: str, question: str) -> float:
 
 def a_probe(question: str | None = None, **given: Any) -> EvidenceRequest:
     """Return the request that recall sends to a store, with or without a question."""
-    asked: dict[str, Any] = {}
+    question_fields: dict[str, Any] = {}
     if question is not None:
-        asked = {
+        question_fields = {
             "terms": tuple(dict.fromkeys(tokenize(question))),
             "vectors": a_vector(question)[None, :],
             "encoder": ENCODER,
         }
-    return EvidenceRequest(**{"scope": SCOPE, "at": NOW, **asked, **given})
+    return EvidenceRequest(**{"scope": SCOPE, "at": NOW, **question_fields, **given})
 
 
 def a_context_record(id: str = "context", *packed: str, **given: Any) -> ContextRecord:
@@ -185,24 +185,24 @@ def ids(*names: str) -> list[MemoryId]:
 
 
 def eligible_ids(found: RecallEvidence) -> list[MemoryId]:
-    """Return the sorted ids of all eligible rows; an id that was found twice is there twice."""
+    """Return the sorted ids of all eligible rows; an id that was found twice appears twice."""
     return sorted(found.table.ids[row] for row in found.rows.tolist())
 
 
 def visible_ids(store: Store, scope: Scope | str, **given: Any) -> list[MemoryId]:
     """Return the ids of the memories that the scope may see and recall."""
-    whose = scope if isinstance(scope, Scope) else Scope.parse(scope)
-    return eligible_ids(store.gather(a_probe(scope=whose, **given)))
+    parsed = scope if isinstance(scope, Scope) else Scope.parse(scope)
+    return eligible_ids(store.gather(a_probe(scope=parsed, **given)))
 
 
 def candidates(found: RecallEvidence) -> dict[MemoryId, Candidate]:
     """Return the eligible candidates with their vectors, by id.
 
-    This is all that the reference ranking may know about them.
+    The reference ranking uses nothing else of them.
     """
     rows = found.rows.tolist()
-    found_vectors = None if found.table.vectors is None else found.table.vectors[found.rows].astype(np.float64)
-    vectors = [None] * len(rows) if found_vectors is None else found_vectors.tolist()
+    eligible_vectors = None if found.table.vectors is None else found.table.vectors[found.rows].astype(np.float64)
+    vectors = [None] * len(rows) if eligible_vectors is None else eligible_vectors.tolist()
     return {
         one.id: one if vector is None or vector[0] != vector[0] else replace(one, vector=tuple(vector))
         for one, vector in zip(found.candidates(rows), vectors, strict=True)

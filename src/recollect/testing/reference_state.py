@@ -102,8 +102,8 @@ class ReferenceState:
         if version.vector is not None or Index.VECTOR in version.memory.left:
             return False
         later = [one for one in self.versions[version.memory.id] if one.commit > version.commit]
-        said = version.memory.searched_text
-        left = (one for one in later if Index.VECTOR in one.memory.left and one.memory.searched_text == said)
+        text = version.memory.searched_text
+        left = (one for one in later if Index.VECTOR in one.memory.left and one.memory.searched_text == text)
         return next((one.commit > until for one in left), False)
 
     def find_topic(self, scope: Scope, topic_key: str) -> Memory | None:
@@ -126,8 +126,8 @@ class ReferenceState:
 
     def list_lineage(self, scope: Scope) -> list[Lineage]:
         """Return the sources of every memory of the scope, as each of its versions names them."""
-        said = (one.memory for versions in self.versions.values() for one in versions)
-        return [Lineage(one.id, one.source, one.derived_from) for one in said if one.scope == scope]
+        memories = (one.memory for versions in self.versions.values() for one in versions)
+        return [Lineage(one.id, one.source, one.derived_from) for one in memories if one.scope == scope]
 
     def list_timeline(
         self,

@@ -67,10 +67,10 @@ class ReferenceStore:
         barriers = [_find_barrier(one.memory, probe) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         asks = probe.vectors is not None
-        said = _find_previous_turns(seen, eligible.tolist()) if probe.in_turns else {}
-        shares = _score_terms(seen, eligible.tolist(), probe.terms, said)
+        previous = _find_previous_turns(seen, eligible.tolist()) if probe.in_turns else {}
+        shares = _score_terms(seen, eligible.tolist(), probe.terms, previous)
         settings = _score_sessions(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
-        near = _compute_similarities(seen, probe.vectors, said)
+        near = _compute_similarities(seen, probe.vectors, previous)
         links = entity_links.link_memories(_list_mentions(seen, eligible.tolist()), probe.names) if probe.names else {}
         candidates = [
             _build_candidate(
@@ -169,15 +169,15 @@ class ReferenceStore:
         return self._require_open().checkpoints.get((scope, name))
 
     def scopes(self, scope: Scope | None) -> list[Scope]:
-        found = {versions[-1].memory.scope for versions in self._require_open().versions.values()}
-        return sorted((one for one in found if scope is None or one == scope or one.within(scope)), key=str)
+        scopes = {versions[-1].memory.scope for versions in self._require_open().versions.values()}
+        return sorted((one for one in scopes if scope is None or one == scope or one.within(scope)), key=str)
 
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
         return self._require_open().find_context(scope, id)
 
     def contexts(self, scope: Scope) -> Iterator[ContextRecord]:
-        found = [trace for trace in self._require_open().traces.values() if trace.scope == scope]
-        return iter(sorted(found, key=lambda one: (one.made_at, one.id)))
+        traces = [trace for trace in self._require_open().traces.values() if trace.scope == scope]
+        return iter(sorted(traces, key=lambda one: (one.made_at, one.id)))
 
     def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
         return self._require_open().idempotency_keys.get((scope, key))
@@ -251,9 +251,9 @@ class ReferenceStore:
         self._open = False
 
     def _drop_if_erased(self, version: MemoryVersion) -> Memory | None:
-        kept = self._require_open().versions.get(version.memory.id, ())
-        said = [one.memory.text for one in kept if one.commit == version.commit]
-        return version.memory if version.memory.text in said else None
+        versions = self._require_open().versions.get(version.memory.id, ())
+        texts = [one.memory.text for one in versions if one.commit == version.commit]
+        return version.memory if version.memory.text in texts else None
 
     def _require_open(self) -> ReferenceState:
         if not self._open:
@@ -275,25 +275,25 @@ def _lacks_vector(version: MemoryVersion) -> bool:
 def _find_previous_turns(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> dict[int, int]:
     """Map each eligible row to the row of the turn before it in the same session."""
     memories = [seen[row].memory for row in eligible]
-    said = turn_context.find_previous_turns([(_session_key(one), one.created_at, one.id) for one in memories])
-    return {row: eligible[place] for row, place in zip(eligible, said, strict=True) if place is not None}
+    previous = turn_context.find_previous_turns([(_session_key(one), one.created_at, one.id) for one in memories])
+    return {row: eligible[place] for row, place in zip(eligible, previous, strict=True) if place is not None}
 
 
 def _find_barrier(memory: Memory, probe: EvidenceRequest) -> Barrier | None:
     """Return what keeps the memory from being recalled for this request, if anything."""
-    found = find_barrier(memory, probe.at, present=probe.present, past=probe.past)
-    unwanted = probe.levels is not None and not memory.answers(probe.levels)
-    return found or (Barrier.LEVEL if unwanted else None)
+    barrier = find_barrier(memory, probe.at, present=probe.present, past=probe.past)
+    wrong_level = probe.levels is not None and not memory.answers(probe.levels)
+    return barrier or (Barrier.LEVEL if wrong_level else None)
 
 
 def _score_terms(
-    seen: Sequence[MemoryVersion], eligible: Sequence[int], terms: Sequence[str], said: Mapping[int, int]
+    seen: Sequence[MemoryVersion], eligible: Sequence[int], terms: Sequence[str], previous: Mapping[int, int]
 ) -> dict[int, float]:
     counts = {row: _count_terms(seen[row].memory) for row in eligible}
     asks = {row: questions.is_question(seen[row].memory.text) for row in eligible}
     heard = {
         row: turn_context.count_with_context(
-            counts[row], [(counts[one], asks[one]) for one in _list_previous_turns(row, said)]
+            counts[row], [(counts[one], asks[one]) for one in _list_previous_turns(row, previous)]
         )
         for row in eligible
     }
@@ -307,21 +307,24 @@ def _count_terms(memory: Memory) -> Mapping[str, int]:
     return {} if Index.TEXT in memory.left else tokenizer.count_terms(memory.searched_text)
 
 
-def _list_previous_turns(row: int, said: Mapping[int, int]) -> list[int]:
+def _list_previous_turns(row: int, previous: Mapping[int, int]) -> list[int]:
     """Return the rows of up to two turns before this one, the latest first."""
-    first = said.get(row)
-    second = None if first is None else said.get(first)
+    first = previous.get(row)
+    second = None if first is None else previous.get(first)
     return [one for one in (first, second) if one is not None]
 
 
 def _compute_similarities(
-    seen: Sequence[MemoryVersion], vectors: Vectors | None, said: Mapping[int, int]
+    seen: Sequence[MemoryVersion], vectors: Vectors | None, previous: Mapping[int, int]
 ) -> list[float | None]:
     def own(row: int) -> float | None:
         vector = seen[row].vector
         return None if vectors is None or vector is None else float(nearest_cosines(vector[None, :], vectors)[0])
 
-    return [turn_context.lend_similarity(own(row), own(said[row]) if row in said else None) for row in range(len(seen))]
+    def of_previous_turn(row: int) -> float | None:
+        return own(previous[row]) if row in previous else None
+
+    return [turn_context.lend_similarity(own(row), of_previous_turn(row)) for row in range(len(seen))]
 
 
 def _list_mentions(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> dict[int, tuple[str, ...]]:
@@ -342,8 +345,8 @@ def _score_sessions(seen: Sequence[MemoryVersion], eligible: Sequence[int], term
         sessions.setdefault(_session_key(memory) or row, Counter()).update(_count_terms(memory))
     statistics = bm25.count_terms(terms, sessions.values())
     shares = {session: bm25.score_terms(terms, counts, statistics) for session, counts in sessions.items()}
-    found = {row: shares[_session_key(seen[row].memory) or row] for row in eligible}
-    return {row: share for row, share in found.items() if share is not None}
+    share_by_row = {row: shares[_session_key(seen[row].memory) or row] for row in eligible}
+    return {row: share for row, share in share_by_row.items() if share is not None}
 
 
 _SessionKey = tuple[Scope, str]

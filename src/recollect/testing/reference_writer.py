@@ -38,7 +38,7 @@ from recollect.text.paraphrase import are_paraphrases
 class ReferenceWriter:
     """A write transaction on a copy of the state, which replaces the state if it succeeds.
 
-    It becomes a commit with its first write; a change that only reads is no commit.
+    It becomes a commit with its first write; a change that only reads does not become one.
     """
 
     def __init__(self, state: ReferenceState, now: datetime) -> None:
@@ -137,13 +137,13 @@ class ReferenceWriter:
                 vector = former.vector
         state = self._begin_commit()
         self._index_text(memory)
-        kept = memory.recorded(self.at, self.commit)
+        recorded = memory.recorded(self.at, self.commit)
         earlier = state.versions.get(memory.id, ())
-        if Index.VECTOR in memory.left:  # then its former versions with the same text lose it too
+        if Index.VECTOR in memory.left:  # former versions with the same text lose their vector too
             earlier = tuple(replace(one, vector=None) if one.vector is vector else one for one in earlier)
             vector = None
-        state.versions[memory.id] = (*earlier, MemoryVersion(kept, vector, self.commit))
-        return kept
+        state.versions[memory.id] = (*earlier, MemoryVersion(recorded, vector, self.commit))
+        return recorded
 
     def _refuse_duplicate(self, memory: Memory) -> None:
         """Raise if another active memory has the same text and topic, or the same topic key."""
@@ -203,13 +203,13 @@ class ReferenceWriter:
         refuse_unsupported_use(use, COUNTED_USES)
         refuse_sign_without_context(use, context)
         for id in ids:
-            found = self._state.find_version(id, self.commit)
-            if found is None or not can_see(scope, found.memory):
+            version = self._state.find_version(id, self.commit)
+            if version is None or not can_see(scope, version.memory):
                 continue
-            told = use in SIGN_USES and any(
+            already_recorded = use in SIGN_USES and any(
                 (one.memory, one.use, one.context) == (id, use, context) for one in self._state.uses
             )
-            if not told:
+            if not already_recorded:
                 self._begin_commit().uses.append(RecordedUse(id, use, at, context, self.commit))
 
     def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
@@ -307,8 +307,8 @@ class ReferenceWriter:
             commit, _ = stamping(use.commit, use.recorded_at)
             self._state.uses.append(RecordedUse(present.id, use.use, use.at, use.context, commit))
         self._state.votes += [(one.vote, stamping(one.commit, one.recorded_at)[0]) for one in saved.votes]
-        for kept in saved.keys:
-            self._state.idempotency_keys.setdefault((kept.scope, kept.key), kept)
+        for record in saved.keys:
+            self._state.idempotency_keys.setdefault((record.scope, record.key), record)
 
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
         versions = self._state.versions.items()

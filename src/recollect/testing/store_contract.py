@@ -31,16 +31,16 @@ class Variant(StrEnum):
 def affected_by(*variants: Variant) -> Callable[[ContractTest], ContractTest]:
     """Mark a test that these variants can break."""
 
-    def mark(promise: ContractTest) -> ContractTest:
-        promise.__dict__["variants"] = frozenset(variants)
-        return promise
+    def mark(test: ContractTest) -> ContractTest:
+        test.__dict__["variants"] = frozenset(variants)
+        return test
 
     return mark
 
 
-def is_affected(promise: Callable[..., object], variant: Variant) -> bool:
+def is_affected(test: Callable[..., object], variant: Variant) -> bool:
     """Return whether the test is marked as one that the variant can break."""
-    return variant in getattr(promise, "variants", frozenset[Variant]())
+    return variant in getattr(test, "variants", frozenset[Variant]())
 
 
 pytest.register_assert_rewrite("recollect.testing.contract")  # before the imports: a failed assertion shows its values
@@ -118,10 +118,7 @@ class StoreContract(
     """
 
     variant: ClassVar[Variant | None] = None
-    """Set by a subclass that runs a store in another way; see `variants.py`.
-
-    Another subclass must pass the whole contract with the same store.
-    """
+    """The variant under which a subclass runs its store; another subclass must run the whole contract without it."""
 
     @pytest.fixture
     def clock(self) -> ManualClock:
