@@ -80,9 +80,10 @@ def test_without_its_files_it_says_what_to_do_and_auto_does_not_become_hashing(t
     shutil.copytree(Path(recollect.__file__).parent, tmp_path / "recollect", ignore=files)
     script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.registry import find_embedder\n"
     fix = "install recollect again (in its folder: pip install .)"
+    missing = f"{STATIC_TABLE_FILE.file}, {STATIC_TOKENIZER_FILE.file}"
     problems = {
         "auto": f"no embedder is installed; {fix}",
-        "wordllama": f"the embedder 'wordllama' is missing {STATIC_TABLE_FILE.file}, {STATIC_TOKENIZER_FILE.file}; {fix}",
+        "wordllama": f"the embedder 'wordllama' is missing {missing}; {fix}",
     }
     for name, problem in problems.items():
         command = [sys.executable, "-c", f"{script}find_embedder({name!r})"]
