@@ -37,8 +37,7 @@ from recollect.ranking.quantities import (
     KindWorth,
     Quantity,
 )
-from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Signal, signal_value
+from recollect.ranking.signals import SetSignal, Signal, signal_value
 
 ROUNDING_ERROR = 1e-12
 """The largest distance between a column and the reference scorer.

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from recollect.errors import ProfileError, show
-from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import QUESTION_SIGNALS, Relevance, Signal
+from recollect.ranking.signals import QUESTION_SIGNALS, Relevance, SetSignal, Signal
 
 NAME_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERSION_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,54}(\+[0-9a-f]{8})?")

@@ -17,8 +17,7 @@ from recollect.errors import ProfileError, show, show_name, suggest
 from recollect.model.enums import Kind
 from recollect.ranking.profile import Factor, Gate, Hearing, Profile, QuestionPolicy, Term
 from recollect.ranking.quantities import AgeClock
-from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
-from recollect.ranking.signals import SIGNALS, Signal
+from recollect.ranking.signals import SET_SIGNALS, SIGNALS, SetSignal, Signal
 
 ProfileDocument = Mapping[str, Any]
 """A profile as parsed TOML: tables, texts and numbers."""

@@ -20,8 +20,7 @@ from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Ter
 from recollect.ranking.profile_toml import ProfileDocument, override_profile
 from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.result import Proof, Ranking, Scheme, Scored, order_exclusions
-from recollect.ranking.set_signals import SetSignal, SetSignalValue
-from recollect.ranking.signals import signal_value
+from recollect.ranking.signals import SetSignal, SetSignalValue, signal_value
 
 SetEvidence = Mapping[str, SetSignalValue]
 """The values of the set signals for one candidate, by signal."""
@@ -124,7 +123,7 @@ def compute_set_evidence(
         return {}
     from recollect.model.table import CandidateTable
     from recollect.ranking.columns import SignalColumns  # imports NumPy, only for profiles with set signals
-    from recollect.ranking.set_signal_columns import all_rows, compute_set_signals, set_evidence
+    from recollect.ranking.set_signals import all_rows, compute_set_signals, set_evidence
 
     table = CandidateTable.of(candidates)
     sets = compute_set_signals(SignalColumns(table, at), profile, all_rows(table))

@@ -23,8 +23,8 @@ from recollect.ranking.columns import FetchCandidates, SignalColumns, nth_larges
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.result import Proof, Ranking, Scheme, Scored, order_exclusions
-from recollect.ranking.set_signal_columns import SetSignalColumns, all_rows, compute_set_signals, set_evidence
-from recollect.ranking.set_signals import SetSignal
+from recollect.ranking.set_signals import SetSignalColumns, all_rows, compute_set_signals, set_evidence
+from recollect.ranking.signals import SetSignal
 from recollect.ranking.why import (
     CandidatePosition,
     Why,

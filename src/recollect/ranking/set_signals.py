@@ -1,97 +1,223 @@
-"""The set signals and their registry: signals that compare all candidates.
+"""Compute set signals once per ranking, over the columns of all rows that passed the gates.
 
-This module has their names and options. `set_signal_columns` computes them, once per ranking, over the columns of all
-candidates that passed the gates. The scorer takes the result as given, like any other evidence.
+The compared rows are sorted by relevance and id, so the order of the candidates does not change the result.
 """
 
-import math
-from collections.abc import Mapping
+import heapq
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import assert_never
 
-from recollect.errors import ProfileError
-from recollect.ranking.quantities import AgeClock
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model.table import NO_LABEL, Floats, Rows
+from recollect.ranking.columns import ROUNDING_ERROR, SignalColumns, clock_dates, nth_largest, pick_rows
+from recollect.ranking.profile import Profile
+from recollect.ranking.scorer import SetEvidence
+from recollect.ranking.signals import RELEVANCE_STEPS, Newest, Relevance, SetSignal, SetSignalValue, Thread
+
+# Pickles of earlier versions name `Newest` and `Thread` by this module.
 
 
 @dataclass(frozen=True, slots=True)
-class SetSignalValue:
-    """The value of a set signal for one candidate: within 0..1 or `None`, and a note."""
+class SetSignalColumn:
+    """The result of one set signal: a value per row, NaN if unknown, and a note per row."""
 
-    value: float | None
-    note: str | None = None
+    values: Floats
+    note: Callable[[int], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """1 unless a newer memory says nearly the same, then 0.
+DISTINCT_DIGITS = 9
+"""How many digits of a result are kept: further digits depend on the order of the rows."""
 
-    With `same`, the value falls with the cosine and is 0 from the cosine `same` on. Only the `among` most relevant
-    candidates are compared, by the cosine of their vectors; the others keep 1. For one speaker in one session, the
-    threshold is `above_inside`, since a repeated statement there is a correction. Without a vector or a date there is
-    no value.
+SetSignalColumns = Mapping[str, SetSignalColumn]
+"""The columns of a profile's set signals, by signal."""
+
+
+def compute_set_signals(columns: SignalColumns, profile: Profile, rows: Rows) -> SetSignalColumns:
+    """Compute the profile's set signals among these rows, a column for each."""
+    return {signal.name: _compute_signal(signal, columns, profile, rows) for signal in profile.set_signals}
+
+
+def all_rows(of: Sized) -> Rows:
+    """Return all row numbers of a table or of its columns."""
+    return np.arange(len(of))
+
+
+def set_evidence(sets: SetSignalColumns, row: int) -> SetEvidence:
+    """Return the values of the set signals for one row, as the reference takes them."""
+    return {name: _read_value(column, row) for name, column in sets.items()}
+
+
+def _read_value(column: SetSignalColumn, row: int) -> SetSignalValue:
+    value = float(column.values[row])
+    return SetSignalValue(None if np.isnan(value) else value, column.note(row))
+
+
+def _compute_signal(signal: SetSignal, columns: SignalColumns, profile: Profile, rows: Rows) -> SetSignalColumn:
+    match signal:
+        case Newest():
+            rivals = _find_most_relevant(columns, profile.relevance, rows, signal.among)
+            return _compute_newest(signal, columns, rivals)
+        case Thread():
+            return _compute_thread(signal, columns, profile.relevance, rows)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _find_most_relevant(columns: SignalColumns, signal: Relevance, rows: Rows, count: int) -> Rows:
+    """Return the most relevant of these rows, best first, ties by id.
+
+    Rows without relevance are left out. Where relevance is inexact, all rows that may be among the best are computed
+    exactly first.
     """
+    relevance = columns.signal_column(signal)
+    if relevance is None:
+        return np.array([], dtype=np.intp)
+    here = pick_rows(relevance, rows)
+    unheard = np.isnan(here)
+    if unheard.any():
+        rows, here = rows[~unheard], here[~unheard]
+    near = rows[here >= nth_largest(here, count) - 2.0 * columns.error_bound(signal)]
+    least, most = columns.value_bounds(signal, near)
+    near = near[most >= nth_largest(least, count)]
+    true = columns.exact_values(signal, near)
+    named = zip((-true).tolist(), columns.ids(near), near.tolist(), strict=True)
+    return np.array([row for *_, row in heapq.nsmallest(count, named)], dtype=np.intp)
 
-    name: ClassVar[str] = "newest"
-    how_to_raise: ClassVar[str] = "if no newer memory said nearly the same"
-    """What would give a higher value, in words."""
-    above: float = 0.88
-    among: int = 30
-    clock: AgeClock = AgeClock.CURRENT
-    same: float | None = None
-    above_inside: float | None = None
 
-    def __post_init__(self) -> None:
-        for option, cosine in (("above", self.above), ("above_inside", self.same_voice_threshold)):
-            if not 0.0 < cosine <= 1.0:
-                raise ProfileError(f"newest: {option} is {cosine!r}; give a cosine above 0 and at most 1")
-        if self.same_voice_threshold > self.above:
-            raise ProfileError(
-                f"newest: above_inside is {self.same_voice_threshold!r}; give at most what `above` has, {self.above!r}"
+def _compute_newest(signal: Newest, columns: SignalColumns, rows: Rows) -> SetSignalColumn:
+    values = np.ones(len(columns))
+    notes: dict[int, str] = {}
+    rivals = columns.table.take(columns.table_rows(rows))
+    dates = clock_dates(signal.clock, SignalColumns(rivals, columns.at))
+    if dates is None or rivals.vectors is None:
+        values[rows] = np.nan
+        return SetSignalColumn(values, _no_note)
+    directions = _normalize(rivals.vectors.astype(np.float64))
+    values[rows[np.isnan(dates) | ~directions.any(axis=1)]] = np.nan
+    cosines = np.round(directions @ directions.T, DISTINCT_DIGITS)
+    above = np.where(_share_voice(columns, rows), signal.same_voice_threshold, signal.above)
+    newer = (cosines > above) & (dates[None, :] > dates[:, None])
+    for i in np.flatnonzero(newer.any(axis=1)).tolist():
+        twins: list[int] = np.flatnonzero(newer[i]).tolist()
+        near = [(float(cosines[i, twin]), float(above[i, twin])) for twin in twins]
+        unlike = [(_dissimilarity(cosine, least, signal.same), -cosine) for cosine, least in near]
+        nearest = unlike.index(min(unlike))
+        values[rows[i]] = unlike[nearest][0]
+        others = f" and {len(twins) - 1} more" if len(twins) > 1 else ""
+        notes[int(rows[i])] = (
+            f"newer and nearly the same (cosine {near[nearest][0]:.2f}): {rivals.ids[twins[nearest]]}{others}"
+        )
+    return SetSignalColumn(values, notes.get)
+
+
+def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
+    """Return for each pair of rows whether they have the same session and speaker.
+
+    Rows without a session share none. Within a session, rows without a speaker count as one speaker.
+    """
+    sessions, speakers = columns.label_codes("session", rows), columns.label_codes("speaker", rows)
+    together = (sessions[:, None] == sessions[None, :]) & (sessions != NO_LABEL)[:, None]
+    found: NDArray[np.bool_] = together & (speakers[:, None] == speakers[None, :])
+    return found
+
+
+def _dissimilarity(cosine: float, above: float, same: float | None) -> float:
+    """Return 1 at the cosine `above`, falling to 0 at `same`; always 0 if `same` is None."""
+    return 0.0 if same is None else max((same - cosine) / (same - above), 0.0)
+
+
+def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance, rows: Rows) -> SetSignalColumn:
+    values = np.full(len(columns), np.nan)
+    dates = clock_dates(signal.clock, columns)
+    heard = columns.signal_column(relevance)
+    if dates is None or heard is None:
+        return SetSignalColumn(values, _no_note)
+    here = pick_rows(heard, rows)
+    rows = rows[~(np.isnan(here) | np.isnan(pick_rows(dates, rows)))]
+    steps = _relevance_steps(columns, relevance, rows)
+    sessions = columns.label_codes("session", rows)
+    belonging = _session_maximum(steps, sessions)
+    # the squares of steps are whole numbers, whose sums are exact in any order
+    squares, moments = belonging * belonging, pick_rows(dates, rows)
+    inside = squares * _count_newer_in_session(moments, sessions) / RELEVANCE_STEPS**2
+    others = _weigh_newer(moments, squares) / RELEVANCE_STEPS**2 - inside
+    share = belonging / RELEVANCE_STEPS
+    with np.errstate(over="ignore"):  # an extreme decay becomes 0 at once
+        fading = np.exp2(-(others / signal.half + inside / signal.half_inside))
+    values[rows] = np.round(share * fading, DISTINCT_DIGITS)
+
+    def note(row: int) -> str | None:
+        place = int(np.searchsorted(rows, row))
+        if place == len(rows) or rows[place] != row:
+            return None
+        newer = others[place] + inside[place]
+        what = "" if sessions[place] == NO_LABEL else "its session is "
+        since = f"{newer:.1f} such since" if newer >= 0.05 else "nothing relevant since"
+        return f"{what}{share[place]:.0%} as relevant as the best; {since}"
+
+    return SetSignalColumn(values, note)
+
+
+def _no_note(row: int) -> None:
+    """Return no note."""
+
+
+def _relevance_steps(columns: SignalColumns, relevance: Relevance, rows: Rows) -> Floats:
+    """Return each row's relevance in steps of the best; the reference decides close values."""
+    best = _find_most_relevant(columns, relevance, rows, 1)
+    most = float(columns.exact_values(relevance, best)[0]) if len(best) else 0.0
+    if most <= 0.0:
+        return np.zeros(len(rows))
+    near = pick_rows(columns.signal_values(relevance), rows)
+    slack = columns.error_bound(relevance)
+    with np.errstate(over="ignore"):  # relative to a tiny best value, an inexact value may be infinite
+        exact = np.floor(RELEVANCE_STEPS * near / most)
+        if slack > 0.0:
+            least, utmost = ((RELEVANCE_STEPS * (near + off) / most) for off in (-slack, slack))
+            close = np.flatnonzero(
+                np.floor(least - RELEVANCE_STEPS * ROUNDING_ERROR)
+                != np.floor(utmost + RELEVANCE_STEPS * ROUNDING_ERROR)
             )
-        if self.same is not None and not self.above < self.same <= 1.0:
-            raise ProfileError(f"newest: same is {self.same!r}; give a cosine over {self.above!r} and at most 1")
-        if self.among < 2:
-            raise ProfileError(f"newest: among is {self.among!r}; twins are at least 2")
-
-    @property
-    def same_voice_threshold(self) -> float:
-        """The cosine from which one speaker in one session says the same again."""
-        return self.above if self.above_inside is None else self.above_inside
-
-    @property
-    def possible_values(self) -> tuple[float, ...] | None:
-        """The values the signal can have, if they are few."""
-        return (0.0, 1.0) if self.same is None else None
+            exact[close] = np.floor(RELEVANCE_STEPS * columns.exact_values(relevance, rows[close]) / most)
+    return np.minimum(exact, float(RELEVANCE_STEPS))
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """How much the memory belongs to the current topic: 1 for the newest, most relevant session.
-
-    A memory is as relevant here as the best of its session, relative to the best of all, in `RELEVANCE_STEPS` steps.
-    That is halved for every `half` newer memories of other sessions that are as relevant as the best, and for every
-    `half_inside` of its own session; less relevant ones count by the square of their relevance. The value therefore
-    fades with newer memories, not with days: an old thread without a successor is still current.
-    """
-
-    name: ClassVar[str] = "thread"
-    how_to_raise: ClassVar[str] = "if its session were more relevant, or less that is relevant were newer"
-    possible_values: ClassVar[None] = None
-    half: float = 8.0
-    half_inside: float = 3.0
-    clock: AgeClock = AgeClock.CURRENT
-
-    def __post_init__(self) -> None:
-        for option, half in (("half", self.half), ("half_inside", self.half_inside)):
-            if not 0.0 < half < math.inf:
-                raise ProfileError(f"thread: {option} is {half!r}; give a finite number above 0")
+def _weigh_newer(moments: Floats, weights: Floats) -> Floats:
+    """Return, for each row, the total weight of newer rows."""
+    order = np.argsort(moments, kind="stable")
+    until = np.concatenate([np.zeros(1), np.cumsum(weights[order])])
+    found: Floats = until[-1] - until[np.searchsorted(moments[order], moments, side="right")]
+    return found
 
 
-RELEVANCE_STEPS = 16
-"""The steps of relevance in a thread; only values near a step must be computed exactly."""
+def _count_newer_in_session(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
+    """Return, for each row, how many rows of its session are newer; 0 without a session."""
+    found = np.zeros(len(moments))
+    rows = np.flatnonzero(sessions != NO_LABEL)
+    if len(rows):
+        order = rows[np.lexsort((moments[rows], sessions[rows]))]
+        codes, times = sessions[order], moments[order]
+        at_once = np.cumsum(np.append(True, (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])))
+        found[order] = np.searchsorted(codes, codes, side="right") - np.searchsorted(at_once, at_once, side="right")
+    return found
 
-SetSignal: TypeAlias = Newest | Thread
-"""A set signal: a frozen dataclass whose fields are the options a profile may set."""
 
-SET_SIGNALS: Mapping[str, type[SetSignal]] = {Newest.name: Newest, Thread.name: Thread}
-"""Every set signal by its name in a profile."""
+def _session_maximum(steps: Floats, sessions: NDArray[np.intp]) -> Floats:
+    """Return the maximum of each row's session; its own value without a session."""
+    if not len(steps):
+        return steps
+    best = np.zeros(int(sessions.max()) + 2)
+    np.maximum.at(best, sessions, steps)  # rows without a session share the last place
+    return np.where(sessions == NO_LABEL, steps, best[sessions])
+
+
+def _normalize(vectors: Floats) -> Floats:
+    """Scale each vector to length 1; unknown and zero vectors become zero."""
+    peaks = np.abs(vectors).max(axis=1, keepdims=True)
+    directed = peaks > 0.0
+    scaled = np.where(directed, vectors, 0.0) / np.where(directed, peaks, 1.0)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled / np.where(directed, lengths, 1.0)

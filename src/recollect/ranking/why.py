@@ -22,8 +22,7 @@ from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.quantities import Age, KindWorth
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.scorer import MIN_COLUMN_CANDIDATES
-from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Addressed, Linked, Signal, signal_value
+from recollect.ranking.signals import Addressed, Linked, SetSignal, Signal, signal_value
 from recollect.retrieval.eligibility import Barrier
 
 MAX_TRIED_QUANTITIES = 16

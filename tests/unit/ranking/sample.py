@@ -4,8 +4,7 @@ from datetime import timedelta
 
 from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
 from recollect.ranking.quantities import AgeClock
-from recollect.ranking.set_signals import Newest
-from recollect.ranking.signals import Importance, Recency, Relevance, Usefulness
+from recollect.ranking.signals import Importance, Newest, Recency, Relevance, Usefulness
 
 SAMPLE = Profile(
     name="sample",

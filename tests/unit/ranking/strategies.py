@@ -19,7 +19,6 @@ from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Ter
 from recollect.ranking.profile_toml import override_profile
 from recollect.ranking.quantities import AgeClock
 from recollect.ranking.scorer import compute_set_evidence, explain, rank_candidates
-from recollect.ranking.set_signals import Newest, SetSignal, Thread
 from recollect.ranking.signals import (
     Addressed,
     Confidence,
@@ -28,15 +27,18 @@ from recollect.ranking.signals import (
     Importance,
     KindPriority,
     Lexical,
+    Newest,
     Rarity,
     Recency,
     Relevance,
     Revisions,
     Salience,
+    SetSignal,
     Setting,
     Signal,
     Similarity,
     Substance,
+    Thread,
     Usefulness,
     signal_value,
 )

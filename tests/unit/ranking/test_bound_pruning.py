@@ -21,8 +21,7 @@ from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Proof, Ranking, StopReason
 from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
-from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Similarity
+from recollect.ranking.signals import SetSignal, Similarity
 from recollect.retrieval.evidence import NearestRows
 from recollect.testing import NOW, a_candidate
 from tests.tables import table

@@ -16,8 +16,7 @@ from recollect.ranking.profile_toml import profile_to_document
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.quantities import AgeClock
 from recollect.ranking.scorer import compute_set_evidence, explain, rank_candidates
-from recollect.ranking.set_signals import Newest, Thread
-from recollect.ranking.signals import signal_value
+from recollect.ranking.signals import Newest, Thread, signal_value
 from recollect.ranking.tuning_report_check import fingerprint
 from recollect.testing import NOW, a_candidate
 from tests.tables import table

@@ -21,13 +21,13 @@ from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.quantities import AgeClock, clock_date
 from recollect.ranking.scorer import explain, rank_candidates
 from recollect.ranking.selection import rank_table
-from recollect.ranking.set_signal_columns import all_rows, compute_set_signals, set_evidence
-from recollect.ranking.set_signals import Newest
+from recollect.ranking.set_signals import all_rows, compute_set_signals, set_evidence
 from recollect.ranking.signals import (
     Confidence,
     Frequency,
     Importance,
     KindPriority,
+    Newest,
     Rarity,
     Recency,
     Relevance,

@@ -11,12 +11,12 @@ from recollect.errors import ProfileError
 from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
 from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
-from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import (
     Confidence,
     Frequency,
     Importance,
     Lexical,
+    Newest,
     Rarity,
     Recency,
     Relevance,

@@ -12,8 +12,16 @@ from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Ter
 from recollect.ranking.profile_toml import build_profile, override_profile, parse_profile, profile_to_document
 from recollect.ranking.profiles import BUILTIN_PROFILES, PROFILE_TEXTS, builtin_profile
 from recollect.ranking.quantities import AgeClock
-from recollect.ranking.set_signals import Newest
-from recollect.ranking.signals import Frequency, Importance, KindPriority, Recency, Relevance, Salience, Similarity
+from recollect.ranking.signals import (
+    Frequency,
+    Importance,
+    KindPriority,
+    Newest,
+    Recency,
+    Relevance,
+    Salience,
+    Similarity,
+)
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import profiles

@@ -22,8 +22,7 @@ from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import _find_contenders, rank_table
-from recollect.ranking.set_signals import RELEVANCE_STEPS, Newest
-from recollect.ranking.signals import Importance, Recency, Similarity, signal_value
+from recollect.ranking.signals import RELEVANCE_STEPS, Importance, Newest, Recency, Similarity, signal_value
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE

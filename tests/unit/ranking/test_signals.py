@@ -13,24 +13,27 @@ from recollect.model.candidate import Candidate
 from recollect.model.enums import Kind
 from recollect.ranking.profile_toml import parse_profile
 from recollect.ranking.quantities import Age, AgeClock, FieldValue, FusedRelevance, clock_date
-from recollect.ranking.set_signals import SET_SIGNALS, Newest, SetSignal, Thread
 from recollect.ranking.signals import (
     KIND_PRIORITIES,
     QUESTION_SIGNALS,
+    SET_SIGNALS,
     SIGNALS,
     Addressed,
     Dated,
     Frequency,
     KindPriority,
     Linked,
+    Newest,
     Rarity,
     Recency,
     Relevance,
     Revisions,
+    SetSignal,
     Setting,
     Signal,
     Similarity,
     Substance,
+    Thread,
     signal_value,
 )
 from recollect.testing import NOW, a_candidate

@@ -19,18 +19,19 @@ from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profile_toml import override_profile
 from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import passes, rank_candidates
-from recollect.ranking.set_signals import Newest, Thread
 from recollect.ranking.signals import (
     Addressed,
     Dated,
     Frequency,
     Importance,
     Linked,
+    Newest,
     Recency,
     Relevance,
     Salience,
     Setting,
     Substance,
+    Thread,
 )
 from recollect.ranking.why import BelowMinimum, Gated, Outranked, Ranked, SignalChange, why_ranked
 from recollect.testing import NOW, a_candidate, a_memory

@@ -1,6 +1,7 @@
 """Set signals: a newer twin wins, a thread goes on; said in words, and equal to a plain, slow statement of each."""
 
 import math
+import pickle
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from random import Random
@@ -22,9 +23,8 @@ from recollect.ranking.profile_toml import override_profile
 from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.quantities import AgeClock, clock_date
 from recollect.ranking.scorer import compute_set_evidence, rank_candidates
-from recollect.ranking.set_signal_columns import all_rows, compute_set_signals, set_evidence
-from recollect.ranking.set_signals import Newest, SetSignalValue, Thread
-from recollect.ranking.signals import Relevance, signal_value
+from recollect.ranking.set_signals import all_rows, compute_set_signals, set_evidence
+from recollect.ranking.signals import Newest, Relevance, SetSignal, SetSignalValue, Thread, signal_value
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
@@ -448,3 +448,8 @@ def test_rows_that_are_not_looked_at_are_not_looked_at() -> None:
 
 def test_a_profile_without_set_signals_gathers_nothing() -> None:
     assert compute_set_evidence([a_note("old", 9)], builtin_profile("five-signal"), NOW) == {}
+
+
+@table("signal", [Newest, Thread])
+def test_a_pickle_that_names_the_former_module_of_a_set_signal_loads(signal: type[SetSignal]) -> None:
+    assert pickle.loads(f"crecollect.ranking.set_signals\n{signal.__name__}\n.".encode()) is signal  # noqa: S301
