@@ -16,8 +16,8 @@ from recollect.evaluation.feedback_data import FeedbackOrigin, PositionBias, tun
 from recollect.evaluation.measures import bootstrap_intervals, compare_paired
 from recollect.evaluation.runner import ignore_progress
 from recollect.evaluation.training_set import TunableNumbers
+from recollect.model.context import TrainingSet
 from recollect.model.table import Floats
-from recollect.model.training_example import TrainingSet
 from recollect.packing.pack import Context
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import parse_profile

@@ -11,8 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.model.context import Use
-from recollect.model.training_example import SkipReason, TrainingExample, TrainingSet
+from recollect.model.context import SkipReason, TrainingExample, TrainingSet, Use
 from recollect.protocols import Purpose
 from recollect.providers.hashing import HashingEmbedder
 from recollect.ranking.profiles import builtin_profile

@@ -26,6 +26,7 @@ from recollect.cli.output import progress_bar
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
 from recollect.model.candidate import Candidate
+from recollect.model.context import TrainingSet
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope, as_scope
 from recollect.packing.pack import why as explain_place
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from recollect.evaluation.judgments import Judgments
     from recollect.evaluation.training_set import JudgmentTrainingSet
     from recollect.evaluation.tuned_profile import TunedProfile
-    from recollect.model.training_example import TrainingSet
 
 
 VERSIONS = {"recollect": __version__, "Python": platform.python_version()}
@@ -211,7 +211,6 @@ def _make_feedback_tuner(db: StoreTarget, scopes: Sequence[Scope], *, seed: int)
     def find(start: Profile, name: str, folds: int) -> "TunedProfile":
         from recollect.evaluation.feedback_data import tune_on_feedback
         from recollect.evaluation.tuned_profile import build_tuned_profile
-        from recollect.model.training_example import TrainingSet
 
         training_sets: list[TrainingSet] = []
         with db.open_existing() as engine:
@@ -239,7 +238,7 @@ def _make_feedback_tuner(db: StoreTarget, scopes: Sequence[Scope], *, seed: int)
     return find
 
 
-def _name_scopes_below(engine: Engine, training_sets: "Sequence[TrainingSet]") -> str:
+def _name_scopes_below(engine: Engine, training_sets: Sequence[TrainingSet]) -> str:
     """Name the first scopes that have contexts, below those without usable feedback."""
     searched = {scope for one in training_sets for scope in one.scopes}
     empty = [scope for one in training_sets if not one.told for scope in one.scopes]

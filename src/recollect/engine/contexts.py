@@ -21,7 +21,18 @@ from recollect.engine.recall import (
 )
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, ProfileError, show
 from recollect.model import validation
-from recollect.model.context import ContextRecord, Noted, Sign, Use, Vote, compare_records
+from recollect.model.context import (
+    ContextRecord,
+    Noted,
+    ShownMemory,
+    Sign,
+    SkipReason,
+    TrainingExample,
+    TrainingSet,
+    Use,
+    Vote,
+    compare_records,
+)
 from recollect.model.encoder import Encoder
 from recollect.model.enums import BRIEF_LEVELS, RECALL_LEVELS, Kind, Level, parse_level
 from recollect.model.memory import Memory, MemoryId
@@ -40,7 +51,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.model.training_example import TrainingExample, TrainingSet
     from recollect.retrieval.evidence import RecallEvidence, Vectors
 
 
@@ -309,14 +319,13 @@ JudgedContext = tuple[ContextRecord, tuple[Vote, ...], tuple[Sign, ...]]
 
 def collect_training_examples(
     deps: Dependencies, scope: Scope, profile: Profile, progress: ProgressListener
-) -> "TrainingSet":
+) -> TrainingSet:
     """Return training data for a profile from the contexts of exactly this scope.
 
     Contexts come oldest first. Each is ranked again from what the store knew when it was made. Nothing counts as
     served, and no model is called. Contexts without feedback are ignored; others that cannot be used are counted by
     reason.
     """
-    from recollect.model.training_example import SkipReason, TrainingSet
 
     deps.store.settle()
     skipped = Counter[SkipReason]()
@@ -392,11 +401,10 @@ def _is_ranked_by(record: ContextRecord, profile: Profile) -> bool:
     return replace(recorded, version=profile.version, about=profile.about) == profile
 
 
-def _make_training_example(deps: Dependencies, judged: JudgedContext, profile: Profile) -> "TrainingExample":
+def _make_training_example(deps: Dependencies, judged: JudgedContext, profile: Profile) -> TrainingExample:
     """Return a context with the signal values of its candidates."""
     import numpy as np
 
-    from recollect.model.training_example import ShownMemory, TrainingExample
     from recollect.ranking.selection import score_columns
 
     record, votes, signs = judged

@@ -6,7 +6,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from recollect.admission.screening import ScreenedT
 from recollect.engine import edit, erase, extract, import_files, plans, recall, topics, transfer
@@ -25,7 +25,7 @@ from recollect.errors import FieldError, InvalidInput, RecollectError, show
 from recollect.fork_safety import ForkSafeLock
 from recollect.model import validation
 from recollect.model.archive import ErasureReceipt, ImportReport, Stats
-from recollect.model.context import Noted, Usage
+from recollect.model.context import Noted, TrainingSet, Usage
 from recollect.model.conversation import ConversationTurn
 from recollect.model.draft import Draft, Receipt, read_draft
 from recollect.model.enums import Kind, Level, Provenance, Status, parse_choice
@@ -49,9 +49,6 @@ from recollect.ranking.profile_toml import ProfileDocument
 from recollect.ranking.result import Exact, Ranking, Scored
 from recollect.ranking.why import Why
 from recollect.retrieval.query import QueryTurn, parse_query
-
-if TYPE_CHECKING:
-    from recollect.model.training_example import TrainingSet
 
 _ERASE_USAGE = "give exactly one of id=, source= and everything=True"
 
@@ -530,7 +527,7 @@ class Engine:
 
     def experience(
         self, *, scope: str | Scope, profile: Profile | str | None = None, progress: ProgressListener | None = None
-    ) -> "TrainingSet":
+    ) -> TrainingSet:
         """Return training data for a profile from the scope's contexts that have feedback.
 
         Contexts come oldest first. Each is ranked again from what the store knew when it was made. Nothing counts as

@@ -24,12 +24,19 @@ from recollect.evaluation.training_set import (
     score_candidates,
 )
 from recollect.evaluation.tuning import Tuning, tune
-from recollect.model.context import Use, Vote, select_counted_votes
+from recollect.model.context import (
+    ShownMemory,
+    SkipReason,
+    TrainingExample,
+    TrainingSet,
+    Use,
+    Vote,
+    select_counted_votes,
+)
 from recollect.model.format import format_count, make_printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
-from recollect.model.training_example import ShownMemory, SkipReason, TrainingExample, TrainingSet
 from recollect.ranking.profile import Profile
 from recollect.ranking.tuning_report_check import WORTH_MEASURE
 from recollect.text.tokenizer import tokenize

@@ -32,9 +32,9 @@ from recollect.evaluation.training_set import (
     mean_of_means,
 )
 from recollect.evaluation.tuning import Tuning, folds_agree
+from recollect.model.context import SkipReason
 from recollect.model.format import format_count, make_printable
 from recollect.model.table import Floats
-from recollect.model.training_example import SkipReason
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.tuning_report_check import (
     CARRIES_OVER_KEY,

@@ -16,10 +16,9 @@ from recollect.evaluation.feedback_data import (
     weigh_votes,
 )
 from recollect.evaluation.training_set import TunableNumbers
-from recollect.model.context import Use, Vote
+from recollect.model.context import ShownMemory, TrainingExample, Use, Vote
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.training_example import ShownMemory, TrainingExample
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import parse_profile
 from tests.tables import table

@@ -16,9 +16,8 @@ from recollect.evaluation.feedback_data import (
     tune_on_feedback,
 )
 from recollect.evaluation.training_set import TunableNumbers
-from recollect.model.context import Sign, Use
+from recollect.model.context import Sign, SkipReason, TrainingExample, TrainingSet, Use
 from recollect.model.scope import Scope
-from recollect.model.training_example import SkipReason, TrainingExample, TrainingSet
 from tests.tables import table
 
 from .test_features import untold

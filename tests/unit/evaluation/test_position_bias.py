@@ -17,9 +17,8 @@ from recollect.evaluation.feedback_data import (
     fit_position_bias,
     weigh_votes,
 )
-from recollect.model.context import Sign, Use
+from recollect.model.context import Sign, TrainingExample, Use
 from recollect.model.memory import MemoryId
-from recollect.model.training_example import TrainingExample
 from tests.tables import table
 
 from .users import Users, a_vote, an_experience

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.evaluation.feedback_data import MAX_VOTES_PER_VOICE, WORTH_BY_USE, weigh_votes
-from recollect.model.context import MAX_COUNTED_VOTES, Sign, Use
+from recollect.model.context import MAX_COUNTED_VOTES, Sign, TrainingExample, Use
 from recollect.model.memory import MemoryId
-from recollect.model.training_example import TrainingExample
 
 from .users import ANA, a_vote, an_experience
 

@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from recollect.model.context import Sign, Use, Vote
+from recollect.model.context import ShownMemory, Sign, TrainingExample, TrainingSet, Use, Vote
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Floats
-from recollect.model.training_example import ShownMemory, TrainingExample, TrainingSet
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import parse_profile
 
