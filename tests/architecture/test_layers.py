@@ -64,7 +64,7 @@ MAX_SHARED_NAMES = 25
 """How many names other packages may import from a module, and from a package: much stands behind few names."""
 
 SHARED_NAMES_FOR_NOW = {
-    "model": 198,
+    "model": 195,
     "text": 70,
     "ranking": 67,
     "lifecycle": 64,

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.model.plan import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobState
+from recollect.model.plan import JobOccurrence, JobState
 from recollect.protocols import JobStore
+from recollect.stores.sql.jobs import MAX_ATTEMPTS, MAX_OCCURRENCES
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_timetable
 
 JOB = "rollup"

@@ -6,7 +6,7 @@ Also finds events so similar to known memories that they are stored without bein
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from recollect.admission.decision import (
     Admit,
@@ -39,7 +39,6 @@ from recollect.model.draft import (
     IDEMPOTENCY_KEY_LIFETIME,
     Created,
     Draft,
-    HasIdempotencyKey,
     IdempotencyRecord,
     Outdated,
     Quarantined,
@@ -127,6 +126,16 @@ def raises_trust(draft: Draft, stored: Memory) -> bool:
     True if the user or an operator repeats what was stored with lower trust.
     """
     return stored.trust.less_than(Trust.STATED) and not TRUST_BY_PROVENANCE[draft.provenance].less_than(Trust.STATED)
+
+
+class HasIdempotencyKey(Protocol):
+    """A request with an optional idempotency key; `body` is the hash of its content."""
+
+    @property
+    def key(self) -> str | None: ...
+
+    @property
+    def body(self) -> str: ...
 
 
 def check_retry_key(

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from recollect.errors import FieldError, NotFound, show, show_name, suggest
 from recollect.model import validation
@@ -292,16 +292,6 @@ class Receipt:
 
 IDEMPOTENCY_KEY_LIFETIME = timedelta(days=30)
 """How long an idempotency key is kept."""
-
-
-class HasIdempotencyKey(Protocol):
-    """A request with an optional idempotency key; `body` is the hash of its content."""
-
-    @property
-    def key(self) -> str | None: ...
-
-    @property
-    def body(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

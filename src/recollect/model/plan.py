@@ -360,13 +360,6 @@ class UndoReport:
         return tuple(one.id for one in self.memories)
 
 
-MAX_ATTEMPTS = 5
-"""How often an occurrence is started again after its scheduler vanished."""
-
-MAX_OCCURRENCES = 100
-"""How many occurrences of a job are kept."""
-
-
 class JobState(StrEnum):
     """The state of an occurrence; an interrupted one waits for a scheduler to continue it."""
 

@@ -399,10 +399,8 @@ def _read_arm(arm: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArr
 
 def _with_missing(column: Floats | None, use: Term | Factor) -> Floats | float:
     """Return the column with the profile's value for missing evidence."""
-    silence = np.nan if use.missing is None else use.missing
-    return silence if column is None else _fill_missing(column, silence)
-
-
-def _fill_missing(column: Floats, silence: float) -> Floats:
+    default = np.nan if use.missing is None else use.missing
+    if column is None:
+        return default
     unknown = np.isnan(column)
-    return np.where(unknown, silence, column) if unknown.any() else column
+    return np.where(unknown, default, column) if unknown.any() else column

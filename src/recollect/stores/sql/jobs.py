@@ -6,10 +6,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.model.plan import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobRecord, JobState
+from recollect.model.plan import JobOccurrence, JobRecord, JobState
 from recollect.model.validation import MAX_CLOCK_LEAD
 from recollect.stores.sql.rows import from_micros, from_optional_micros, to_micros, to_optional_micros
 from recollect.stores.sql.transaction import Row, Transaction, TransactionRunner
+
+MAX_ATTEMPTS = 5
+"""How often a job run is started again after its scheduler vanished."""
+
+MAX_OCCURRENCES = 100
+"""How many runs of a job are kept."""
 
 GIVEN_UP_MESSAGE = f"no result after {MAX_ATTEMPTS} attempts; giving up"
 
