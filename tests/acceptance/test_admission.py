@@ -133,7 +133,7 @@ def test_a_text_that_is_all_secret_is_refused_and_nothing_is_kept(memory: recoll
     assert isinstance(receipt.verdict, Refused)
     assert (receipt.kept, receipt.other) == (False, None)
     assert receipt.reason.startswith("nothing is left of it")
-    with pytest.raises(recollect.NotFound, match="nothing was kept"):
+    with pytest.raises(recollect.NotFound, match="nothing was stored"):
         _ = receipt.id
     assert (embedder.asked, memory.memories(scope=ANA)) == ([], [])
 
@@ -325,7 +325,7 @@ def test_what_was_superseded_comes_back_when_it_is_said_again_later(
     assert (back.id, back.verdict, back.reason) == (
         rome.id,
         Reactivated("superseded", milan.id),
-        "it was superseded, and was said again since",
+        "it was superseded and has been stated again",
     )
     assert (recalled(memory), statuses(memory, milan)) == ({ROME}, ["superseded"])
     clock.move(DAY)

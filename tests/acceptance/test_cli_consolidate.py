@@ -62,8 +62,8 @@ def test_consolidate_does_both_at_once_and_a_dry_run_only_looks(shell: Shell, id
 def test_a_plan_is_read_from_standard_input_and_a_changed_one_is_refused(shell: Shell, ids: list[str]) -> None:
     plan = shell(*FEW, "admin", "plan", "consolidate", *ANA, "--json").stdout
     changed = plan.replace(ids[0], ids[0][::-1])
-    assert "the plan was edited: plan again" in shell("admin", "apply", "-", stdin=changed, code=2).stderr
-    assert "is no JSON" in shell("admin", "apply", "-", stdin="plan", code=2).stderr
+    assert "it was edited, so plan again" in shell("admin", "apply", "-", stdin=changed, code=2).stderr
+    assert "is not JSON" in shell("admin", "apply", "-", stdin="plan", code=2).stderr
     assert statuses(shell, ids) == ["active"] * 3
     assert json.loads(shell("admin", "apply", "-", "--json", stdin=plan).stdout)["run"] == 4
 
@@ -115,7 +115,7 @@ def test_a_job_without_a_plan_says_what_runs_it(job: str, command: str, shell: S
 
 
 def test_what_cannot_be_is_refused(shell: Shell, ids: list[str], tmp_path: Path) -> None:
-    assert "is no job; known are consolidate" in shell("admin", "plan", "tidy", *ANA, code=2).stderr
+    assert "is not a valid job; known are consolidate" in shell("admin", "plan", "tidy", *ANA, code=2).stderr
     assert "--scope acme/ana" in shell("admin", "plan", "consolidate", code=2).stderr
     assert "No such file" in shell("admin", "apply", str(tmp_path / "none.json"), code=2).stderr
     there = tmp_path / "there.json"

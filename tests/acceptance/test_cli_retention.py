@@ -82,7 +82,7 @@ class TestPruneVectors:
 
     def test_an_age_without_a_level_is_refused_once(self, rolled: Shell) -> None:
         refused = rolled("admin", "prune-vectors", "--age-days", "10", code=2)
-        assert refused.stderr == "Error: field 'age_days': is an age for one level; say which, with level\n"
+        assert refused.stderr == "Error: field 'age_days': is the age for one level; give level too\n"
 
     def test_as_json(self, rolled: Shell) -> None:
         (plan, _) = rolled.json("admin", "prune-vectors", "--dry-run")["plans"]

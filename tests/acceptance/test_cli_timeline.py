@@ -68,7 +68,7 @@ class TestObserve:
         found = shell.json("observe", "-", *ANA, "--provenance", "direct_user", stdin=lines(TRIP))
         assert {one["memory"]["provenance"] for one in found["events"]} == {"direct_user"}
         refused = shell("observe", "-", *ANA, "--provenance", "me", code=2, stdin=lines(TRIP))
-        assert "field '--provenance': 'me' is no provenance" in refused.stderr
+        assert "field '--provenance': 'me' is not a valid provenance" in refused.stderr
 
     def test_what_is_secret_is_taken_out_and_what_is_assumed_is_said(self, shell: Shell) -> None:
         said = json.dumps({"content": "the staging password is hunter2Secret99x", "name": "Ana"})
@@ -131,7 +131,9 @@ class TestRollup:
         assert (quiet.stdout, "no events there" in quiet.stderr) == ("", True)
         assert shell("admin", "rollup", *BEN).stdout == ""
         assert shell.json("admin", "rollup", *BEN) == {"scopes": []}
-        assert "of a scope needs 1 to 128 characters" in shell("admin", "rollup", "--scope", "acme//x", code=2).stderr
+        assert (
+            "scope part '' needs 1 to 128 characters" in shell("admin", "rollup", "--scope", "acme//x", code=2).stderr
+        )
 
 
 class TestBrowse:
@@ -282,4 +284,4 @@ class TestLevels:
     @pytest.mark.parametrize("command", [("search", "x"), ("recall", "x"), ("brief",), ("why", "x", "x")])
     def test_what_is_no_level_is_refused(self, command: tuple[str, ...], known: Shell) -> None:
         refused = known(*command, *ANA, "--level", "weeek", code=2).stderr
-        assert refused == "Error: field '--level': 'weeek' is no level; did you mean 'week'?\n"
+        assert refused == "Error: field '--level': 'weeek' is not a valid level; did you mean 'week'?\n"

@@ -291,7 +291,7 @@ class TestPlans:
         for one in odd:
             with pytest.raises(FieldError):
                 memory.apply(one)
-        with pytest.raises(FieldError, match="is no job"):
+        with pytest.raises(FieldError, match="is not a valid job"):
             memory.plan("tidy", scope=ANA)
         with pytest.raises(FieldError, match="needs scope="):
             memory.undo(1)

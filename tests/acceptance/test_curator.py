@@ -186,7 +186,7 @@ def test_what_cannot_be_merged_is_refused_and_nothing_changes(memory: recollect.
     for wrong, error, problem in (
         ([ids[0]], recollect.FieldError, "name at least 2 memories"),
         ([], recollect.FieldError, "name at least 2 memories"),
-        (ids[0], recollect.FieldError, "is no list"),
+        (ids[0], recollect.FieldError, "is not a list"),
         ([ids[0], ids[1], ids[0]], recollect.FieldError, "occurs twice"),
         ([str(number) for number in range(MAX_LIST_ITEMS + 1)], recollect.FieldError, "at most 64"),
         ([ids[0], theirs], recollect.NotFound, "there is no memory"),

@@ -220,7 +220,7 @@ def test_an_export_of_ours_needs_no_format_and_takes_none(shell: Shell, tmp_path
     [
         (["--format", "mem0"], "--format needs --scope"),
         (["--format", "men0", *ANA], "field '--format': unknown format 'men0'; did you mean 'mem0'?"),
-        (["--format", "mem0", "--scope", "acme//ana"], "the part '' of a scope needs"),
+        (["--format", "mem0", "--scope", "acme//ana"], "scope part '' needs"),
         ([*ANA], "--scope needs --format"),
         (["--skip-bad"], "--skip-bad needs --format"),
         (["--dry-run"], "--dry-run needs --format"),

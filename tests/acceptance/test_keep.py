@@ -152,7 +152,7 @@ def test_whoever_is_trusted_less_drops_nothing_that_is_kept_and_then_nothing_is_
     memory.keep([], drop=[(SCOPE, "b")], provenance="model_inference")
     memory.keep([], drop=both, provenance="direct_user")
     assert [text_of(memory, key) for key in "ab"] == [None, None]
-    with pytest.raises(recollect.FieldError, match="is no provenance"):
+    with pytest.raises(recollect.FieldError, match="is not a valid provenance"):
         memory.keep([], provenance="nobody")
 
 

@@ -169,7 +169,7 @@ def test_a_day_is_browsed_in_the_time_zone_it_was_summed_up_in(zone: str, tmp_pa
         ("time_zone", "a\0b", "is not a time zone"),
         ("time_zone", "\ud800", "is not a time zone"),
         ("time_zone", "x" * 10_000, "is not a time zone"),
-        ("time_zone", 7, "7 is no text"),
+        ("time_zone", 7, "7 is not text"),
         ("segment_gap_minutes", 0, "0 is not a number of minutes up to a day"),
         ("segment_gap_minutes", -1.0, "is not a number of minutes"),
         ("segment_gap_minutes", 1440.5, "is not a number of minutes"),

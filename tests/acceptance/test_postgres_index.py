@@ -91,7 +91,7 @@ def test_one_that_was_interrupted_is_told(filled: str) -> None:
 
 def test_what_cannot_be_indexed_is_refused_in_a_line(filled: str, tmp_path: Path) -> None:
     assert "the scope acme/nobody does not exist; " in typed(filled, *INDEX, "--scope", "acme/nobody", code=3).stderr
-    assert "the part ''" in typed(filled, *INDEX, "--scope", "acme//ana", code=2).stderr
+    assert "scope part ''" in typed(filled, *INDEX, "--scope", "acme//ana", code=2).stderr
     for more in ((), ANA, ("--drop",), (*ANA, "--drop")):
         refused = typed(str(tmp_path / "agent.db"), *INDEX, *more, code=2).stderr
         assert "a file store has no vector indexes and needs none" in refused

@@ -173,9 +173,9 @@ class TestPruning:
         assert weeks[-1].left == ()
 
     def test_a_wish_for_another_job_is_refused(self, memory: recollect.Engine) -> None:
-        with pytest.raises(FieldError, match="is nothing that consolidate goes by"):
+        with pytest.raises(FieldError, match="does not apply to consolidate"):
             memory.plan("consolidate", scope=ANA, level="day")
-        with pytest.raises(FieldError, match="is an age for one level"):
+        with pytest.raises(FieldError, match="is the age for one level"):
             memory.run("prune-vectors", scope=ANA, age_days=3)
 
     def test_settings_say_how_long(self, target: str, clock: ManualClock) -> None:

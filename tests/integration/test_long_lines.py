@@ -97,7 +97,7 @@ def test_bytes_and_half_a_character_are_refused(engine: recollect.Engine, lines:
     with pytest.raises(recollect.InvalidInput, match=r"line 1: b'.* is not text; open the export in text mode"):
         engine.import_([line.encode() for line in lines])  # type: ignore[misc]
     for given in ([lines[0], '{"a": "\ud800"}'], iter([lines[0], '{"a": "\ud800"}'])):
-        with pytest.raises(recollect.InvalidInput, match="line 2: has half a character at 7"):
+        with pytest.raises(recollect.InvalidInput, match="line 2: has a lone surrogate at 7"):
             engine.import_(given)
 
 

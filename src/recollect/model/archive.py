@@ -1,7 +1,7 @@
 """Archives, store statistics, and reports of what was moved, erased or verified.
 
-An archive is the content of a store as values that another store can import. At the end: receipts for erased memories,
-and the search for leftover bytes.
+An archive is the content of a store as values that another store can import. The end of this module has the receipts
+for erased memories and the results of the search for leftover bytes.
 """
 
 from collections.abc import Mapping
@@ -225,16 +225,16 @@ class MoveReport:
 UNREACHABLE_COPIES = (
     "backups and exports of this store, and copies that others made of its files",
     "the memory of other processes that have the store open, until they close it",
-    "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
+    "blocks that the disk or the file system retains, such as journals, snapshots and flash memory",
 )
-"""The copies that an erasure cannot reach; the receipt lists them, so that an operator can."""
+"""The copies that an erasure cannot reach; the receipt lists them for the operator."""
 
 UNREACHABLE_SERVER_COPIES = (
     "backups and exports of this store, and copies that others made of the files of the server",
-    "the write-ahead log of the server and its archive, and replicas with theirs",
-    "what the server tells of statements: its log, pg_stat_statements and pg_stat_activity",
+    "the write-ahead log of the server and its archive, and those of replicas",
+    "what the server records of statements: its log, pg_stat_statements and pg_stat_activity",
     "the memory of the server, and of other processes that have the store open, until they close it",
-    "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
+    "blocks that the disk or the file system retains, such as journals, snapshots and flash memory",
 )
 """The copies that an erasure cannot reach if the store is in PostgreSQL."""
 
@@ -268,10 +268,10 @@ class ResidueSearch:
     """Where erased bytes were searched for, and what was found.
 
     `rewritten` names database tables whose files were rewritten without the erased data; for compressed data, this is
-    the proof. `unsearched` says who can read the files of these tables, if the eraser cannot. `remains` names the
-    places where something is left. `elsewhere` counts, by place, where kept data has the same bytes: two people may
-    have said the same. `unfinished` says why there is no proof yet and what to do before the next search. `copies`
-    names unfinished backups and exports beside the store, which may contain the erased data.
+    the proof. `unsearched` says who can read the files of these tables, if this process cannot. `remains` names the
+    places where erased data is left. `elsewhere` counts, by place, how often data of other memories has the same bytes:
+    two people may have said the same. `unfinished` says why there is no proof yet and what to do before the next
+    search. `copies` names unfinished backups and exports beside the store, which may contain the erased data.
     """
 
     files: tuple[str, ...] = ()
@@ -288,9 +288,9 @@ class ResidueSearch:
 class ErasureReceipt:
     """The receipt of an erasure: the erased memories and data, and the search result.
 
-    The words of each version are gone from the text index as well. `restored` are memories that had been merged into an
-    erased one and are active again. `made_of` are the origins of the named memory that still exist: they may say the
-    same.
+    The words of each version are removed from the text index as well. `restored` are memories that had been merged into
+    an erased one and are active again. `made_of` are the origins of the named memory that still exist; they may have
+    the same content.
     """
 
     scope: Scope
@@ -311,7 +311,7 @@ class ErasureReceipt:
     def __repr__(self) -> str:
         memories = format_count(self.memories, "memory", "memories")
         left = [f"left in {place}" for place in self.search.remains]
-        again = "then look again with `prove_erased`" if self.retryable else None
+        again = "then search again with `prove_erased`" if self.retryable else None
         why_not = "; ".join(filter(None, [*left, self.search.unfinished, again]))
         proof = "proven" if self.proven else f"not proven: {make_printable(why_not)}"
         return f"<Erasure of {memories} of {self.scope}, {proof}>"
@@ -336,7 +336,7 @@ class ErasureReceipt:
 class SweepReport:
     """The rewritten tables and their size in bytes before and after.
 
-    `erasures` counts the erasures of which their files now hold nothing.
+    `erasures` counts the erasures whose data is no longer in these files.
     """
 
     tables: tuple[str, ...] = ()

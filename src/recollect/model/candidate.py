@@ -62,29 +62,29 @@ class Candidate:
             if value is not None:
                 object.__setattr__(self, field, check(field, value))
         if self.memory is not None and not isinstance(self.memory, Memory):
-            raise FieldError(f"{show(self.memory)} is no memory", field="memory")
+            raise FieldError(f"{show(self.memory)} is not a memory", field="memory")
         if self.memory is not None and self.memory.id != self.id:
             raise FieldError(
-                f"shows the memory {self.memory.id!r}, but is the candidate {self.id!r}",
+                f"has the id {self.memory.id!r}, but its candidate has the id {self.id!r}",
                 field="memory",
             )
 
     def showing(self, memory: Memory) -> "Candidate":
         """Return the candidate with the memory to show; the other fields are not checked again."""
         if memory.id != self.id:
-            raise FieldError(f"shows the memory {memory.id!r}, but is the candidate {self.id!r}", field="memory")
+            raise FieldError(f"has the id {memory.id!r}, but its candidate has the id {self.id!r}", field="memory")
         return copy_with(self, memory=memory)
 
     def __repr__(self) -> str:
-        found = {"similarity": self.similarity, "lexical": self.lexical, "relevance": self.relevance}
-        evidence = [f", {name} {value:.3f}" for name, value in found.items() if value is not None]
-        said = "" if self.memory is None else f": {shorten(self.memory.text)}"
-        return f"<Candidate {make_printable(self.id)}{''.join(evidence)}{said}>"
+        values = {"similarity": self.similarity, "lexical": self.lexical, "relevance": self.relevance}
+        evidence = [f", {name} {value:.3f}" for name, value in values.items() if value is not None]
+        text = "" if self.memory is None else f": {shorten(self.memory.text)}"
+        return f"<Candidate {make_printable(self.id)}{''.join(evidence)}{text}>"
 
     @property
     def questioned(self) -> bool:
         """Whether a query left any evidence on this candidate."""
-        return any(arm is not None for arm in (self.similarity, self.lexical, self.relevance))
+        return any(value is not None for value in (self.similarity, self.lexical, self.relevance))
 
 
 FRACTION_FIELDS = (
@@ -108,7 +108,7 @@ LINK_FIELD = "link"
 
 def _require_scope(field: str, value: Any) -> Scope:
     if not isinstance(value, Scope):
-        raise FieldError(f"{show(value)} is no scope; give recollect.Scope.parse(…)", field=field)
+        raise FieldError(f"{show(value)} is not a scope; use recollect.Scope.parse(…)", field=field)
     return value
 
 

@@ -35,7 +35,7 @@ class Use(StrEnum):
 
 
 SIGN_USES = frozenset({Use.QUOTED, Use.FOLLOWED})
-"""Signs: uses that speak for a memory without a vote.
+"""Signs: uses that suggest that a memory helped, without a vote.
 
 The answer given from a context quotes the memory, or the work done with a context succeeded. Each is recorded once per
 context.
@@ -65,15 +65,15 @@ class Usage:
     last_echoed_at: datetime | None = None
 
     def __repr__(self) -> str:
-        said = f"served {format_count(self.served, 'time')}, {self.helped} helped, {self.misled} misled"
+        counts = f"served {format_count(self.served, 'time')}, {self.helped} helped, {self.misled} misled"
         signs = f", {self.quoted} quoted, {self.followed} followed" if self.quoted or self.followed else ""
-        return f"<Usage: {said}{signs}, said again {format_count(self.echoed, 'time')}>"
+        return f"<Usage: {counts}{signs}, said again {format_count(self.echoed, 'time')}>"
 
     @property
     def usefulness(self) -> float | None:
         """(helped + 1) / (helped + misled + 2), or `None` without votes."""
-        judged = self.helped + self.misled
-        return None if judged == 0 else (self.helped + 1) / (judged + 2)
+        votes = self.helped + self.misled
+        return None if votes == 0 else (self.helped + 1) / (votes + 2)
 
 
 NO_USAGE = Usage()
@@ -92,7 +92,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Evidence for a memory of a context that no vote expresses."""
+    """A sign that a memory of a context helped."""
 
     context: str
     memory: MemoryId
@@ -122,23 +122,23 @@ def select_current_votes(votes: Iterable[Vote]) -> list[Vote]:
     """
     last: dict[tuple[MemoryId, str, str], Vote] = {}
     for one in votes:
-        place = one.memory, one.context, one.by
-        last.pop(place, None)
-        last[place] = one
+        key = one.memory, one.context, one.by
+        last.pop(key, None)
+        last[key] = one
     return list(last.values())
 
 
 def select_counted_votes(votes: Sequence[Vote]) -> list[Vote]:
-    """Return the votes that count, newest first; the current votes come in oldest first.
+    """Return the votes that count, newest first; `votes` are the current ones, oldest first.
 
     Of each principal, only the newest `MAX_COUNTED_VOTES` on a memory count. All erased principals count as one.
     """
     counted = Counter[tuple[MemoryId, str]]()
     found: list[Vote] = []
     for vote in reversed(votes):
-        voice = vote.memory, "erased" if _ERASED_NAME.fullmatch(vote.by) else vote.by
-        counted[voice] += 1
-        if counted[voice] <= MAX_COUNTED_VOTES:
+        voter = vote.memory, "erased" if _ERASED_NAME.fullmatch(vote.by) else vote.by
+        counted[voter] += 1
+        if counted[voter] <= MAX_COUNTED_VOTES:
             found.append(vote)
     return found
 
@@ -156,13 +156,13 @@ def anonymize_votes(votes: Sequence[Vote], contexts: Collection[str], principal:
     otherwise a principal could cast any number of votes by erasing in between. The replacement names are not used by
     other votes on this memory.
     """
-    spoken = {one for one in votes if one.context in contexts or one.by == principal}
-    voices = _assign_anonymous_names([one.by for one in votes if one in spoken], {one.by for one in votes})
+    affected = {one for one in votes if one.context in contexts or one.by == principal}
+    principals = _assign_anonymous_names([one.by for one in votes if one in affected], {one.by for one in votes})
     places = _assign_anonymous_names(
         [one.context for one in votes if one.context in contexts], {one.context for one in votes}
     )
     return [
-        replace(one, by=voices[one.by], context=places.get(one.context, one.context)) if one in spoken else one
+        replace(one, by=principals[one.by], context=places.get(one.context, one.context)) if one in affected else one
         for one in votes
     ]
 
@@ -222,8 +222,8 @@ class ContextRecord:
 
     `formula` is the profile in full as it was then. `at` is the moment the context was ranked for, `made_at` when it
     was made, `commit` the last commit of the store then. `levels` and `making` are empty in records older than these
-    fields. `elsewhere` means that the commit is of another store, from which the context came here after this store had
-    commits of its own.
+    fields. `elsewhere` means that the commit is of another store: the context was imported when this store already had
+    commits.
     """
 
     id: str
@@ -312,10 +312,10 @@ class ReplayDifference:
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f" {shorten(self.name)}"
-        sums = self.what is DifferenceKind.TEXT  # checksums, which tell a reader nothing
-        both = [] if sums else [("was", self.was), ("is", self.again)]
-        told = ", ".join(f"{when} {shorten(what)}" for when, what in both if what is not None)
-        return f"<Difference {self.what.value}{name}{told and f': {told}'}>"
+        is_checksum = self.what is DifferenceKind.TEXT  # a checksum tells a reader nothing
+        values = [] if is_checksum else [("was", self.was), ("is", self.again)]
+        change = ", ".join(f"{when} {shorten(value)}" for when, value in values if value is not None)
+        return f"<Difference {self.what.value}{name}{change and f': {change}'}>"
 
 
 def compare_records(
@@ -337,17 +337,17 @@ def _find_effects(was: ContextRecord, now: ContextRecord) -> Iterator[ReplayDiff
 
     The order of the memories is not compared: it follows from their scores.
     """
-    told = _describe_memories(now)
-    for what, those in _describe_memories(was).items():
-        yield from _compare_mappings(what, those, told[what])
-    for what, many, left in zip(
+    descriptions = _describe_memories(now)
+    for what, old in _describe_memories(was).items():
+        yield from _compare_mappings(what, old, descriptions[what])
+    for what, then_count, now_count in zip(
         (DifferenceKind.PACKED, DifferenceKind.OMITTED),
         _count_packed_and_omitted(was),
         _count_packed_and_omitted(now),
         strict=True,
     ):
-        if many != left:
-            yield ReplayDifference(what, None, str(many), str(left))
+        if then_count != now_count:
+            yield ReplayDifference(what, None, str(then_count), str(now_count))
     if was.tokens != now.tokens:
         yield ReplayDifference(DifferenceKind.TOKENS, None, str(was.tokens), str(now.tokens))
     then, again = (None if trace.making is None else trace.making.text for trace in (was, now))
@@ -457,13 +457,15 @@ class TrainingExample:
 
     def __post_init__(self) -> None:
         if self.opinions.ndim != 2 or not ((self.opinions >= 0.0) & (self.opinions <= 1.0)).all():
-            raise InvalidInput(f"the opinions on the candidates of {self.context!r} are not all numbers within 0..1")
+            raise InvalidInput(f"the signal values of context {self.context!r} are not all within 0..1")
         candidates = [one.candidate for one in self.shown]
         places = [one.place for one in self.shown if one.place is not None]
         if any(not 0 <= one < self.opinions.shape[1] for one in candidates) or any(place < 1 for place in places):
-            raise InvalidInput(f"a memory that {self.context!r} shows is no candidate of it, or has no place")
+            raise InvalidInput(
+                f"context {self.context!r} shows a memory that is no candidate or has an invalid position"
+            )
         if len(set(candidates)) < len(candidates) or len(set(places)) < len(places):
-            raise InvalidInput(f"two memories that {self.context!r} shows are one, or have one place")
+            raise InvalidInput(f"context {self.context!r} shows a candidate or a position twice")
 
     @property
     def sort_key(self) -> tuple[datetime, str]:

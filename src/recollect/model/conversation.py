@@ -1,7 +1,7 @@
 """Conversations: turns, sessions, and the result of extracting memories from turns.
 
-A session is a stretch of an agent's work in one scope, until it is ended or inactive for too long. At the end stand the
-requests and tokens that a model used, and their cost.
+A session is a stretch of an agent's work in one scope. It lasts until it is ended or inactive for too long. The end of
+this module counts the requests and tokens that a model used, and their cost.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from recollect.model.scope import Scope
 
 
 class Role(StrEnum):
-    """The role of a speaker in a conversation with a model."""
+    """Who speaks in a conversation with a model."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -143,21 +143,21 @@ class Extract:
             if getattr(self, name) is not None:
                 validation.require_fraction(name, getattr(self, name))
         if type(self.turn) is not int or self.turn < 0:
-            raise FieldError(f"{show(self.turn)} is no place of a turn", field="turn")
+            raise FieldError(f"{show(self.turn)} is not the index of a turn", field="turn")
 
 
 class RejectionReason(StrEnum):
     """Why a proposed memory was rejected."""
 
     NOT_SAID = "its quote does not occur in the conversation"
-    QUOTE_TOO_SHORT = "its quote is so short that it would occur anywhere"
-    TOO_LONG = "it, its quote or its subject is longer than one may be"
-    NO_TEXT = "it says nothing, or has characters that cannot be kept"
-    NO_SUBJECT = "its subject is blank, or has characters that no eye can see"
+    QUOTE_TOO_SHORT = "its quote is too short to be evidence"
+    TOO_LONG = "its text, quote or subject is too long"
+    NO_TEXT = "its text is blank or has characters that cannot be stored"
+    NO_SUBJECT = "its subject is blank or has invisible characters"
     BAD_IMPORTANCE = "its importance is not within 0..1"
-    THIRD_PARTY = "it is about somebody else than the speaker and does not say so"
-    DUPLICATE = "it is there already"
-    TOO_MANY = "others are more important, and there were too many"
+    THIRD_PARTY = "it is about someone other than the speaker and does not say so"
+    DUPLICATE = "it is a duplicate"
+    TOO_MANY = "there were too many, and others are more important"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class ModelPrices:
     def __post_init__(self) -> None:
         for name in ("prompt", "completion"):
             if validation.require_number(name, getattr(self, name)) < 0.0:
-                raise FieldError(f"{show(getattr(self, name))} is below zero; give a price", field=name)
+                raise FieldError(f"{show(getattr(self, name))} is negative; give a price of at least 0", field=name)
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return the cost of these tokens."""
@@ -210,7 +210,7 @@ class Extraction:
         for name in ("calls", "prompt_tokens", "completion_tokens", "uncounted"):
             validation.require_count(name, getattr(self, name))
         if self.cost is not None and validation.require_number("cost", self.cost) < 0.0:
-            raise FieldError(f"{show(self.cost)} is below zero", field="cost")
+            raise FieldError(f"{show(self.cost)} is negative; give a cost of at least 0", field="cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Drafts, verdicts, receipts and idempotency records.
 
-A caller proposes a draft; admission reaches a verdict; the caller gets a receipt. An idempotency record makes a retry
-of the same call harmless.
+A caller proposes a draft, admission reaches a verdict, and the caller gets a receipt. With an idempotency record, a
+caller can safely retry the same call.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ OPTIONAL_BODY_FIELDS = ("subject",)
 class Draft:
     """What a caller proposes to remember, with the arguments of `remember`.
 
-    The default kind is that of its topic, or else an observation. `at` is when it was observed, if not now; `key` makes
-    a retry harmless; `id` keeps the id it had elsewhere.
+    The default kind is that of its topic, or else an observation. `at` is when it was observed, if not now. A call with
+    the same `key` can be retried safely. `id` keeps the id that the memory had in another store.
     """
 
     text: str
@@ -81,10 +81,10 @@ class Draft:
         count, because the same command comes from the user at a terminal and from a model through a pipe; it is hashed
         as `model_inference`.
         """
-        silent = {"key", *(name for name in OPTIONAL_BODY_FIELDS if getattr(self, name) is None)}
-        said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in silent}
-        said["provenance"] = Provenance.MODEL_INFERENCE
-        return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
+        ignored = {"key", *(name for name in OPTIONAL_BODY_FIELDS if getattr(self, name) is None)}
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ignored}
+        values["provenance"] = Provenance.MODEL_INFERENCE
+        return hashlib.sha256(json.dumps(values, default=str, sort_keys=True).encode()).hexdigest()
 
 
 _DRAFT_FIELDS = tuple(one.name for one in fields(Draft))
@@ -93,17 +93,17 @@ _DRAFT_FIELDS = tuple(one.name for one in fields(Draft))
 def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Draft:
     """Read a draft from a mapping with `remember`'s arguments; `scope` is the default scope."""
     if not isinstance(given, Mapping):
-        raise FieldError(f"{show(given)} is no draft; give a recollect.Draft, or a mapping", field="drafts")
+        raise FieldError(f"{show(given)} is not a draft; give a recollect.Draft or a mapping", field="drafts")
     unknown = next((name for name in map(show_name, given) if name not in _DRAFT_FIELDS), None)
     if unknown is not None:
-        raise FieldError(f"a draft has no such field; {suggest(unknown, _DRAFT_FIELDS)}", field=unknown)
+        raise FieldError(f"unknown field of a draft; {suggest(unknown, _DRAFT_FIELDS)}", field=unknown)
     values = dict(given)
-    whose = values.get("scope", scope)
-    if whose is None:
-        raise FieldError("is missing; say whose memory it is, as acme/agent-7", field="scope")
+    owner = values.get("scope", scope)
+    if owner is None:
+        raise FieldError("is missing; give one such as acme/agent-7", field="scope")
     if "text" not in values:
-        raise FieldError("is missing; a memory says something", field="text")
-    values["scope"] = as_scope(whose)
+        raise FieldError("is missing; give the text to remember", field="text")
+    values["scope"] = as_scope(owner)
     if values.get("kind") is not None:
         values["kind"] = parse_choice("kind", values["kind"], Kind)
     values["provenance"] = parse_choice("provenance", values.get("provenance", Provenance.MODEL_INFERENCE), Provenance)
@@ -130,7 +130,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Reinforced:
-    """A memory already says this, or its topic has a text observed later; an echo was counted."""
+    """A memory already says this, or its topic has a text that was observed later; its echoes grow by one."""
 
     twin: MemoryId
     reason: str = "the same words"
@@ -154,7 +154,7 @@ class Outdated:
 
 @dataclass(frozen=True, slots=True)
 class Reactivated:
-    """A memory with this text had been put away and is active again.
+    """A memory with this text was not active, and is active again.
 
     `instead_of` is another memory that it replaced, if one was valid.
     """
@@ -165,7 +165,7 @@ class Reactivated:
 
 @dataclass(frozen=True, slots=True)
 class Unindexed:
-    """The draft is an event like a known one: it is stored but not indexed."""
+    """The draft is an event like an earlier one: it is stored but not indexed."""
 
     twin: MemoryId
     reason: str
@@ -184,7 +184,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was written; `other` is the memory in the way, if there is one."""
+    """Nothing was written; `other` is the memory that prevented it, if there is one."""
 
     reason: str
     other: MemoryId | None = None
@@ -237,18 +237,18 @@ class Receipt:
     @property
     def id(self) -> MemoryId:
         if self._id is None:
-            raise NotFound(f"nothing was kept: {self.reason}")
+            raise NotFound(f"nothing was stored: {self.reason}")
         return self._id
 
     @property
     def memory(self) -> Memory:
         if self._memory is None:
-            raise NotFound(f"nothing was kept: {self.reason}")
+            raise NotFound(f"nothing was stored: {self.reason}")
         return self._memory
 
     @property
     def kept(self) -> bool:
-        """Whether there is a memory with what the draft says."""
+        """Whether the content of the draft is stored in a memory."""
         return self._memory is not None
 
     @property
@@ -258,7 +258,7 @@ class Receipt:
             case Reinforced() | Superseded() | Outdated() | Unindexed() | Quarantined() | Refused():
                 return self.verdict.reason
             case Reactivated(was, _):
-                return f"it was {was}, and was said again since"
+                return f"it was {was} and has been stated again"
             case _:
                 return ""
 
@@ -285,9 +285,9 @@ class Receipt:
     @property
     def _describe_verdict(self) -> str:
         """The name of the verdict with the fields that are set."""
-        given = {one.name: getattr(self.verdict, one.name) for one in fields(self.verdict)}
-        told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
-        return f"{type(self.verdict).__name__}({told})"
+        values = {one.name: getattr(self.verdict, one.name) for one in fields(self.verdict)}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
+        return f"{type(self.verdict).__name__}({arguments})"
 
 
 IDEMPOTENCY_KEY_LIFETIME = timedelta(days=30)

@@ -61,11 +61,13 @@ def parse_level(field: str, value: str) -> Level | None:
         return Level(value)
     except ValueError:
         known = [PLAIN_LEVEL_NAME, *(level.value for level in Level)]
-        raise FieldError(f"{show(value)} is no level; {suggest(show_name(value), known)}", field=field) from None
+        raise FieldError(
+            f"{show(value)} is not a valid level; {suggest(show_name(value), known)}", field=field
+        ) from None
 
 
 class Provenance(StrEnum):
-    """The channel through which a memory came."""
+    """Where a memory came from."""
 
     DIRECT_USER = "direct_user"
     MODEL_INFERENCE = "model_inference"
@@ -79,8 +81,8 @@ class Provenance(StrEnum):
 class Trust(StrEnum):
     """How far a memory can be relied on, from the least to the most.
 
-    In this order: external content, second hand, inferred by a model or an own tool, stated by the user, vouched for by
-    an operator.
+    In this order: external content, secondhand content, inferred by a model or one of its own tools, stated by the
+    user, vouched for by an operator.
     """
 
     EXTERNAL = "external"
@@ -145,7 +147,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a memory stands: only active ones are recalled, superseded ones as of a time when they still held."""
+    """The status of a memory: only active ones are recalled, and superseded ones as of a time when they were valid."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -160,7 +162,7 @@ def require_choice(field: str, value: ChoiceT, choices: type[ChoiceT]) -> Choice
     """Return the value, or raise FieldError if it is not a member; a plain string is refused."""
     if not isinstance(value, choices):
         name = choices.__name__
-        raise FieldError(f"{show(value)} is no {name.lower()}; give one of recollect.{name}", field=field)
+        raise FieldError(f"{show(value)} is not a valid {name.lower()}; give one of recollect.{name}", field=field)
     return value
 
 
@@ -176,5 +178,6 @@ def parse_choice(field: str, value: str, choices: type[ChoiceT]) -> ChoiceT:
     except ValueError:
         what = choices.__name__.lower()
         raise FieldError(
-            f"{show(value)} is no {what}; {suggest(show_name(value), [one.value for one in choices])}", field=field
+            f"{show(value)} is not a valid {what}; {suggest(show_name(value), [one.value for one in choices])}",
+            field=field,
         ) from None  # the cause would only repeat the message

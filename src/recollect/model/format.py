@@ -31,8 +31,8 @@ def escape_unprintable(line: str) -> str:
 def shorten(text: str, most: int = QUOTE_CHARS) -> str:
     """Return the start of a text on one printable line, with an ellipsis if it was cut."""
     ahead = text[: most * LOOKAHEAD_FACTOR]
-    said = make_printable(ahead)
-    return said if ahead == text and len(said) <= most else f"{said[:most].rstrip()}…"
+    line = make_printable(ahead)
+    return line if ahead == text and len(line) <= most else f"{line[:most].rstrip()}…"
 
 
 def format_count(count: int, one: str, several: str | None = None) -> str:
@@ -48,7 +48,7 @@ def format_moment(at: datetime) -> str:
 def describe_future(at: datetime, now: datetime) -> str:
     """Return the error text for a time in the future; the distance is rounded up to seconds."""
     ahead = -((now - at) // timedelta(seconds=1)) * timedelta(seconds=1)
-    return f"{at.isoformat()} is {ahead} from now; what has not come yet is not known"
+    return f"{at.isoformat()} is {ahead} in the future; give a time that has passed"
 
 
 def format_left_out(counts: Mapping[str, int]) -> str:

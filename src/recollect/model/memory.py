@@ -96,7 +96,7 @@ class Memory:
     def __post_init__(self) -> None:
         validation.require_id("id", self.id)
         if not isinstance(self.scope, Scope):
-            raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
+            raise FieldError(f"{show(self.scope)} is not a scope; use recollect.Scope.parse(…)", field="scope")
         validation.require_content("text", self.text)
         require_kind("kind", self.kind)
         for name in ("shared", "pinned", "indexed"):
@@ -115,26 +115,29 @@ class Memory:
         )
         object.__setattr__(self, "derived_from", _unique_ids("derived_from", origins))
         if self.valid_from is not None and self.valid_until is not None and self.valid_until < self.valid_from:
-            begins = f"{self.valid_from.isoformat()}, from when it holds"
-            raise FieldError(f"{self.valid_until.isoformat()} is before {begins}", field="valid_until")
+            start = self.valid_from.isoformat()
+            raise FieldError(f"{self.valid_until.isoformat()} is before valid_from ({start})", field="valid_until")
         require_choice("status", self.status, Status)
         require_choice("provenance", self.provenance, Provenance)
         object.__setattr__(self, "trust", cast("Trust | None", self.trust) or TRUST_BY_PROVENANCE[self.provenance])
         require_choice("trust", self.trust, Trust)
         if self.trust is not Trust.VOUCHED and TRUST_BY_PROVENANCE[self.provenance].less_than(self.trust):
-            came = f"what came through {self.provenance.value} is not trusted so far unless an operator vouches for it"
-            raise FieldError(f"{self.trust.value}, but {came}", field="trust")
+            allowed = f"{TRUST_BY_PROVENANCE[self.provenance].value}, the trust of provenance {self.provenance.value}"
+            raise FieldError(
+                f"{self.trust.value} is higher than {allowed}; only an operator can raise it, by vouching for it",
+                field="trust",
+            )
 
     def _require_record_values(self, name: str, choices: type[ChoiceT]) -> tuple[ChoiceT, ...]:
         """Return values that only a record with a level may have, without duplicates, in enum order."""
         given = {require_choice(name, one, choices) for one in _require_texts(name, getattr(self, name))}
         if self.level is None:
-            raise FieldError("is of records of what happened, and this memory has no level", field=name)
+            raise FieldError("applies only to records that have a level, and this memory has none", field=name)
         return tuple(one for one in choices if one in given)
 
     @classmethod
     def stored(cls, **values: Any) -> "Memory":
-        """Build a memory from all fields as a store kept them, without checking them again."""
+        """Build a memory from all fields as a store returns them, without checking them again."""
         found = object.__new__(cls)
         for name in cls.__slots__:
             object.__setattr__(found, name, values[name])
@@ -147,7 +150,7 @@ class Memory:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is special about it: a status other than active, unindexed, pinned, shared."""
+        """Marks to show: a status other than active, unindexed, pinned, shared."""
         status = () if self.status is Status.ACTIVE else (self.status.value,)
         unindexed = () if self.findable else ("unindexed",)
         return (*status, *unindexed, *(name for name in ("pinned", "shared") if getattr(self, name)))
@@ -158,7 +161,7 @@ class Memory:
         return self.indexed and len(self.left) < len(Index)
 
     def answers(self, levels: Collection[Level | None]) -> bool:
-        """Whether it is of one of these levels, or stands in for records of one."""
+        """Whether its level is one of these, or it stands for records of one of them."""
         return self.level in levels or any(one in levels for one in self.stands_for)
 
     @property
@@ -229,13 +232,14 @@ def content_hash(text: str) -> str:
 def said_hash(text: str, speaker: str | None, kind: str) -> str:
     """Return the hash of a text by a speaker, as an event or not.
 
-    The same words of two people are two things. So are an event (it was said) and another kind (it is so).
+    The same words of two people are two statements. An event says that the words were spoken, another kind that they
+    are true; their hashes differ too.
     """
     raw = kind == Kind.EVENT
     if speaker is None and not raw:
         return content_hash(text)
-    whose = "" if speaker is None else to_nfc(speaker).casefold()
-    return hashlib.sha256(f"{content_hash(text)} {'event' if raw else ''} {whose}".encode()).hexdigest()
+    name = "" if speaker is None else to_nfc(speaker).casefold()
+    return hashlib.sha256(f"{content_hash(text)} {'event' if raw else ''} {name}".encode()).hexdigest()
 
 
 def _require_title(field: str, value: str) -> str | None:
@@ -246,9 +250,9 @@ def _require_title(field: str, value: str) -> str | None:
 
 def _require_texts(field: str, value: Any, most: int = MAX_LIST_ITEMS) -> tuple[Any, ...]:
     if not isinstance(value, tuple | list):
-        raise FieldError(f"{show(value)} is no list of texts", field=field)
+        raise FieldError(f"{show(value)} is not a list of texts", field=field)
     if len(value) > most:
-        raise FieldError(f"{len(value)} of them; at most {most} are allowed", field=field)
+        raise FieldError(f"has {len(value)} items; at most {most} are allowed", field=field)
     return tuple(value)
 
 
@@ -270,10 +274,10 @@ def _require_quotes(field: str, value: Any) -> tuple[str, ...]:
 def require_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the mapping as JSON reads it back, or raise FieldError.
 
-    JSON may be unable to hold it, or it may be nested too deep or too long.
+    The error says that JSON cannot hold it, or that it is nested too deep or is too long.
     """
     if not isinstance(value, Mapping):
-        raise FieldError(f"{show(value)} is no mapping", field=field)
+        raise FieldError(f"{show(value)} is not a mapping", field=field)
     if not value:
         return {}
     _refuse_deep_nesting(field, value)
@@ -283,10 +287,10 @@ def require_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
     except (TypeError, ValueError, RecursionError) as error:
         raise FieldError(f"{show(value)} cannot be written as JSON", field=field) from error
     if len(text) > MAX_METADATA_CHARS:
-        raise FieldError(f"{len(text)} characters of JSON; at most {MAX_METADATA_CHARS} are allowed", field=field)
+        raise FieldError(f"has {len(text)} characters of JSON; at most {MAX_METADATA_CHARS} are allowed", field=field)
     if "\\u0000" in text or "\\ud" in text:
-        for said in _texts_in(found):
-            validation.require_clean_text(field, said)
+        for part in _texts_in(found):
+            validation.require_clean_text(field, part)
     return found
 
 
@@ -312,9 +316,11 @@ def _refuse_deep_nesting(field: str, value: Any) -> None:
         inner = [one.values() if isinstance(one, Mapping) else one for one in level if isinstance(one, _NESTED_TYPES)]
         level = [part for one in inner for part in islice(one, MAX_METADATA_CHARS)]
         if len(level) > MAX_METADATA_CHARS:
-            raise FieldError(f"has too many parts; at most {MAX_METADATA_CHARS} characters of JSON fit", field=field)
+            raise FieldError(
+                f"has too many parts; at most {MAX_METADATA_CHARS} characters of JSON are allowed", field=field
+            )
     if any(isinstance(one, _NESTED_TYPES) for one in level):
-        raise FieldError(f"is nested more than {MAX_METADATA_DEPTH} levels deep", field=field)
+        raise FieldError(f"is nested more than {MAX_METADATA_DEPTH} levels deep; flatten it", field=field)
 
 
 _NESTED_TYPES = (Mapping, list, tuple)

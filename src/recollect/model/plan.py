@@ -1,7 +1,7 @@
-"""Plans: what a job will do to the memories of a scope, and the runs that did it.
+"""Plans: what a job will do to the memories of a scope, and what its runs did.
 
-Then the results of curation (purges and undone runs), and the occurrences of scheduled jobs: when they were due, and
-what became of each.
+Also the results of curation (purges and undone runs), and the occurrences of scheduled jobs: when each was due, and
+how it ended.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ class Job(StrEnum):
 class Act(StrEnum):
     """What a step does to a memory.
 
-    `prune` removes it from an index and `return` puts it back. `stand-in` changes for which levels it is found in place
-    of records that left an index. `consolidate` puts it away behind its successor; `archive` puts it away because its
-    time is over; `keep` changes nothing.
+    `prune` removes it from an index and `return` puts it back. `stand-in` changes the levels for which it is found in
+    place of records that left an index. `consolidate` replaces it by its successor, and `archive` ends its use because
+    it is too old; both keep it in the store. `keep` changes nothing.
     """
 
     CREATE = "create"
@@ -82,13 +82,13 @@ class RetentionOverrides:
             if days is not None and not 1 <= validation.require_count(name, days) <= MAX_AGE_DAYS:
                 raise FieldError(f"{days} days are not within 1..{MAX_AGE_DAYS}", field=name)
         if self.age_days is not None and self.level is None:
-            raise FieldError("is an age for one level; say which, with level", field="age_days")
+            raise FieldError("is the age for one level; give level too", field="age_days")
 
     def for_job(self, job: Job) -> "RetentionOverrides":
         """Return the overrides, or raise FieldError if one does not apply to the job."""
         for one in fields(self):
             if getattr(self, one.name) is not None and one.name not in OVERRIDES_BY_JOB.get(job, ()):
-                raise FieldError(f"is nothing that {job.value} goes by", field=one.name)
+                raise FieldError(f"does not apply to {job.value}", field=one.name)
         return self
 
 
@@ -135,10 +135,13 @@ class Step:
             validation.require_text("state", self.state)
         made = self.act is Act.CREATE
         if made is not (self.commit is None) or (made or self.act in INDEX_ACTS) is not (self.state is not None):
-            what = "only what is to be made or is in an index has a state, and only the former has no commit"
-            raise FieldError(what, field="act")
+            raise FieldError(
+                "only a step that creates a memory or changes an index has a state, and only one that creates has no "
+                "commit",
+                field="act",
+            )
         if self.by is None and self.act in (Act.CREATE, Act.CONSOLIDATE, Act.PRUNE):
-            raise FieldError(f"needs the memory that {self.memory} comes from or goes to", field="by")
+            raise FieldError(f"is missing; name the memory that {self.memory} is made of or replaced by", field="by")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +161,7 @@ class Plan:
     def __post_init__(self) -> None:
         require_choice("job", self.job, Job)
         if not isinstance(self.scope, Scope):
-            raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
+            raise FieldError(f"{show(self.scope)} is not a scope; use recollect.Scope.parse(…)", field="scope")
         object.__setattr__(self, "made_at", validation.require_moment("made_at", self.made_at))
         for name, value in _require_text_keys("parameters", self.parameters).items():
             if value is not None and not isinstance(value, str):
@@ -168,11 +171,11 @@ class Plan:
         for name in ("parameters", "counts"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         if not all(isinstance(one, Step) for one in validation.require_several("steps", self.steps)):
-            raise FieldError(f"{show(self.steps)} has something in it that is no step", field="steps")
-        twice = len(self.steps) - len({one.memory for one in self.steps})
-        if twice:
+            raise FieldError(f"{show(self.steps)} has an item that is not a step", field="steps")
+        repeated = len(self.steps) - len({one.memory for one in self.steps})
+        if repeated:
             raise FieldError(
-                f"names {format_count(twice, 'memory', 'memories')} twice; each has one step", field="steps"
+                f"names {format_count(repeated, 'memory', 'memories')} twice; give each one step", field="steps"
             )
 
     def __repr__(self) -> str:
@@ -192,8 +195,8 @@ class Plan:
     @property
     def hash(self) -> str:
         """The hash of the plan; the time it was made does not count."""
-        said = json.dumps(self._content, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-        return hashlib.sha256(said.encode()).hexdigest()
+        text = json.dumps(self._content, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON, with its hash."""
@@ -212,19 +215,21 @@ class Plan:
     @classmethod
     def read(cls, given: "str | bytes | Mapping[str, Any]") -> "Plan":
         """Read a plan from the output of `to_json`; raise FieldError if its hash does not match."""
-        told = _require_mapping("plan", _parse_json(given) if isinstance(given, str | bytes) else given)
-        _refuse_other_fields("plan", told, ("hash", *(one.name for one in fields(cls))))
+        record = _require_mapping("plan", _parse_json(given) if isinstance(given, str | bytes) else given)
+        _refuse_other_fields("plan", record, ("hash", *(one.name for one in fields(cls))))
         plan = cls(
-            job=parse_choice("job", validation.require_text("job", told["job"]), Job),
-            scope=as_scope(validation.require_text("scope", told["scope"])),
-            made_at=_parse_moment("made_at", told["made_at"]),
-            parameters=_require_mapping("parameters", told["parameters"]),
-            counts=_require_mapping("counts", told["counts"]),
-            steps=tuple(_read_step(one) for one in validation.require_several("steps", told["steps"])),
+            job=parse_choice("job", validation.require_text("job", record["job"]), Job),
+            scope=as_scope(validation.require_text("scope", record["scope"])),
+            made_at=_parse_moment("made_at", record["made_at"]),
+            parameters=_require_mapping("parameters", record["parameters"]),
+            counts=_require_mapping("counts", record["counts"]),
+            steps=tuple(_read_step(one) for one in validation.require_several("steps", record["steps"])),
         )
-        if told["hash"] != plan.hash:
-            other = f"{show(told['hash'])} is not the hash of what it says, which is {plan.hash[:12]}…"
-            raise FieldError(f"{other}; the plan was edited: plan again", field="hash")
+        if record["hash"] != plan.hash:
+            raise FieldError(
+                f"{show(record['hash'])} does not match the plan ({plan.hash[:12]}…); it was edited, so plan again",
+                field="hash",
+            )
         return plan
 
 
@@ -272,12 +277,12 @@ def _parse_json(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FieldError(f"{show(text)} is no JSON: {make_printable(str(error))}", field="plan") from error
+        raise FieldError(f"{show(text)} is not JSON: {make_printable(str(error))}", field="plan") from error
 
 
 def _require_mapping(field: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise FieldError(f"{show(value)} is no mapping; give what `to_json` gave", field=field)
+        raise FieldError(f"{show(value)} is not a mapping; give the output of `to_json`", field=field)
     return cast("Mapping[str, Any]", value)
 
 
@@ -288,28 +293,28 @@ def _require_text_keys(field: str, value: Any) -> Mapping[str, Any]:
 
 
 def _read_step(given: Any) -> Step:
-    told = _require_mapping("steps", given)
-    _refuse_other_fields("steps", told, tuple(one.name for one in fields(Step)))
-    return Step(**{**told, "act": parse_choice("act", validation.require_text("act", told["act"]), Act)})
+    record = _require_mapping("steps", given)
+    _refuse_other_fields("steps", record, tuple(one.name for one in fields(Step)))
+    return Step(**{**record, "act": parse_choice("act", validation.require_text("act", record["act"]), Act)})
 
 
-def _refuse_other_fields(field: str, told: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _refuse_other_fields(field: str, record: Mapping[str, Any], known: tuple[str, ...]) -> None:
     """Raise FieldError unless the mapping has exactly the known names.
 
-    An extra field would say something that is not applied.
+    An extra field would have no effect, although a reader may expect one.
     """
-    odd = next((name for name in told if name not in known), None)
-    lacking = next((name for name in known if name not in told), None)
-    if odd is not None or lacking is not None:
-        what = f"{show(lacking)} is lacking" if odd is None else f"{show(odd)} is nothing that a plan has"
-        raise FieldError(f"{what}; give what `to_json` gave", field=field)
+    unknown = next((name for name in record if name not in known), None)
+    missing = next((name for name in known if name not in record), None)
+    if unknown is not None or missing is not None:
+        problem = f"has no {show(missing)}" if unknown is None else f"has an unknown field {show(unknown)}"
+        raise FieldError(f"{problem}; give the output of `to_json`", field=field)
 
 
 def _parse_moment(field: str, value: Any) -> datetime:
     try:
         moment = datetime.fromisoformat(validation.require_text(field, value))
     except ValueError as error:
-        raise FieldError(f"{show(value)} is no moment", field=field) from error
+        raise FieldError(f"{show(value)} is not a datetime", field=field) from error
     return validation.require_moment(field, moment)
 
 
@@ -371,11 +376,11 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOccurrence:
-    """One time at which a job was due, and what became of it.
+    """One time at which a job was due, and the state of its run.
 
     It is a lease: the holder has it until `until` and renews it while working. `attempt` counts the holders, so that a
-    holder that was given up differs from the present one. `problem` is a text of this project and has no memory
-    content. `runs` are the runs that can be undone, with their scopes; they are passed to the caller and not stored.
+    former holder can be told from the present one. `problem` is one of our own messages, without memory content. `runs`
+    are the runs that can be undone, with their scopes; they are passed to the caller and not stored.
     """
 
     job: str

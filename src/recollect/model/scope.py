@@ -26,9 +26,9 @@ class Scope:
 
     def __post_init__(self) -> None:
         if not isinstance(self.parts, tuple):
-            raise ScopeError(f"{show(self.parts)} is no tuple of parts; Scope.parse reads a path")
+            raise ScopeError(f"{show(self.parts)} is not a tuple of parts; use Scope.parse to read a path")
         if not 1 <= len(self.parts) <= MAX_PARTS:
-            raise ScopeError(f"the scope {show(self.parts)} needs 1 to {MAX_PARTS} parts, as in acme/agent-7")
+            raise ScopeError(f"scope {show(self.parts)} needs 1 to {MAX_PARTS} parts, as in acme/agent-7")
         for part in self.parts:
             _refuse_bad_part(part)
 
@@ -36,11 +36,13 @@ class Scope:
     def parse(text: str) -> "Scope":
         """Parse a path into a scope, in Unicode's composed form (NFC)."""
         if not isinstance(text, str):
-            raise ScopeError(f"{show(text)} is no scope; write whose memory it is, as acme/agent-7")
+            raise ScopeError(f"{show(text)} is not a scope; write one such as acme/agent-7")
         if not text:
-            raise ScopeError("the scope is empty; write whose memory it is, as acme/agent-7")
+            raise ScopeError("the scope is empty; write one such as acme/agent-7")
         if len(text) > MAX_PARTS * (MAX_PART_CHARS * 4 + 1):
-            raise ScopeError(f"a scope of {len(text)} characters; at most {MAX_PARTS} parts of {MAX_PART_CHARS} fit")
+            raise ScopeError(
+                f"the scope has {len(text)} characters; at most {MAX_PARTS} parts of {MAX_PART_CHARS} are allowed"
+            )
         return _parse_cached(text)
 
     def __str__(self) -> str:
@@ -72,20 +74,20 @@ def as_scope(value: "str | Scope") -> Scope:
 
 def _refuse_bad_part(part: str) -> None:
     if not isinstance(part, str):
-        raise ScopeError(f"the part {show(part)} of a scope is no text")
+        raise ScopeError(f"scope part {show(part)} is not text")
     if not 1 <= len(part) <= MAX_PART_CHARS:
-        raise ScopeError(f"the part {show(part)} of a scope needs 1 to {MAX_PART_CHARS} characters")
+        raise ScopeError(f"scope part {show(part)} needs 1 to {MAX_PART_CHARS} characters")
     odd = next(
         (one for one in part if one not in ALLOWED_MARKS and unicodedata.category(one) not in _LETTER_CATEGORIES), None
     )
     if odd is not None:
         marks = " ".join(sorted(ALLOWED_MARKS))
-        raise ScopeError(f"the part {show(part)} of a scope has {odd!r}; letters, digits and {marks} are allowed")
+        raise ScopeError(f"scope part {show(part)} has {odd!r}; only letters, digits and {marks} are allowed")
     hidden = validation.find_invisible_character(part)
     if hidden is not None:
         code = validation.format_code_point(hidden)
-        raise ScopeError(f"the part {show(part)} of a scope has {code}, an invisible character; remove it")
+        raise ScopeError(f"scope part {show(part)} has an invisible character ({code}); remove it")
     if not unicodedata.is_normalized("NFC", part):
-        raise ScopeError(f"the part {show(part)} of a scope is not in composed form (NFC); use Scope.parse")
+        raise ScopeError(f"scope part {show(part)} is not in composed form (NFC); use Scope.parse")
     if not part.strip("."):
-        raise ScopeError(f"the part {show(part)} of a scope names nothing")
+        raise ScopeError(f"scope part {show(part)} has only dots; use a name")

@@ -104,16 +104,16 @@ class CandidateTable:
         for known, given in ((NUMBER_RANGES, self.numbers), (DATE_RANGES, self.dates)):
             for name, values in given.items():
                 if name not in known:
-                    raise FieldError(f"no column is called so; {suggest(name, known)}", field=name)
+                    raise FieldError(f"unknown column; {suggest(name, known)}", field=name)
                 off = self.similarity_error if name == "similarity" else 0.0
                 _refuse_outside(name, values, known[name][0] - off, known[name][1] + off)
         if self.vectors is not None and self.vectors.ndim != 2:
-            raise FieldError(f"{self.vectors.ndim} axes; give a row for each id", field="vector")
+            raise FieldError(f"has {self.vectors.ndim} axes; give a matrix with a row for each id", field="vector")
         if self.kinds is not None:
             _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
         for name, label in self.labels.items():
             if name not in LABEL_COLUMNS:
-                raise FieldError(f"no column is called so; {suggest(name, LABEL_COLUMNS)}", field=name)
+                raise FieldError(f"unknown column; {suggest(name, LABEL_COLUMNS)}", field=name)
             _refuse_outside(name, label.codes, NO_LABEL, len(label.names) - 1)
         _refuse_ambiguous_labels(self.labels)
 
@@ -165,8 +165,8 @@ class CandidateTable:
         Without a `similarity_error`, the present one stays, or becomes 0 if similarities are given.
         """
         given = (("similarity", similarity), ("lexical", lexical), *others.items())
-        kept = self.similarity_error if similarity is None else 0.0
-        error = kept if similarity_error is None else similarity_error
+        default = self.similarity_error if similarity is None else 0.0
+        error = default if similarity_error is None else similarity_error
         evidence = {name: np.asarray(column, dtype=np.float64) for name, column in given if column is not None}
         for name, column in evidence.items():
             _refuse_length(name, column, self.ids)
@@ -275,12 +275,12 @@ CANDIDATE_FIELDS = tuple(field.name for field in fields(Candidate))
 
 def _refuse_length(name: str, column: Sequence[Any] | NDArray[Any] | Labels, ids: Sequence[Any]) -> None:
     if len(column) != len(ids):
-        raise FieldError(f"{len(column)} values for {len(ids)} ids", field=name)
+        raise FieldError(f"has {len(column)} values for {len(ids)} ids", field=name)
 
 
 def _refuse_bad_error(error: float) -> None:
     if not 0.0 <= error < math.inf:
-        raise FieldError(f"{error!r} is no error; give at least 0", field="similarity_error")
+        raise FieldError(f"{error!r} is not an error bound; give a number of at least 0", field="similarity_error")
 
 
 def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) -> None:
@@ -288,7 +288,7 @@ def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) ->
     if outside.any():
         raise FieldError(f"{column[outside][0].item()!r} is not within {low:g}..{high:g}", field=name)
     if name in WHOLE_NUMBER_FIELDS and (np.floor(column) < column).any():
-        raise FieldError("some values are no whole numbers", field=name)
+        raise FieldError("some values are not whole numbers", field=name)
 
 
 def _refuse_ambiguous_labels(labels: Mapping[str, Labels]) -> None:
@@ -298,9 +298,9 @@ def _refuse_ambiguous_labels(labels: Mapping[str, Labels]) -> None:
     """
     for name, label in labels.items():
         if name != "session" and len(set(label.names)) < len(label.names):
-            raise FieldError("a name is there twice; give it one number", field=name)
+            raise FieldError("a name occurs twice; give it one code", field=name)
     if "scope" in labels and any(str(Scope.parse(path)) != path for path in labels["scope"].names):
-        raise FieldError("a path is not written as a scope writes it; give str(scope)", field="scope")
+        raise FieldError("a path is not in the form of a scope; give str(scope)", field="scope")
     if "session" not in labels:
         return
     sessions = labels["session"]
@@ -309,9 +309,9 @@ def _refuse_ambiguous_labels(labels: Mapping[str, Labels]) -> None:
     numbers: dict[tuple[int, str], int] = {}
     for session, scope in zip(sessions.codes.tolist(), scopes, strict=True):
         if session != NO_LABEL and homes.setdefault(session, scope) != scope:
-            raise FieldError("a session is in two scopes; give it a number in each", field="session")
+            raise FieldError("a session is in two scopes; give it a code in each", field="session")
         if session != NO_LABEL and numbers.setdefault((scope, sessions.names[int(session)]), session) != session:
-            raise FieldError("a session of one scope has two numbers; give it one", field="session")
+            raise FieldError("a session of one scope has two codes; give it one", field="session")
 
 
 def _number_column(name: str, candidates: Sequence[Candidate]) -> Floats:

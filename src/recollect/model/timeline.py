@@ -79,7 +79,7 @@ class Passage:
         validation.require_content("text", self.text)
         object.__setattr__(self, "at", validation.require_moment("at", self.at))
         if not self.cites:
-            raise FieldError("is empty; a passage rests on at least one memory", field="cites")
+            raise FieldError("is empty; cite at least one memory", field="cites")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ class Bullet:
     def __post_init__(self) -> None:
         validation.require_content("text", self.text)
         if len(self.text) > MAX_BULLET_CHARS:
-            raise FieldError(f"{len(self.text)} characters; a point has at most {MAX_BULLET_CHARS}", field="text")
+            raise FieldError(f"has {len(self.text)} characters; at most {MAX_BULLET_CHARS} are allowed", field="text")
         if not self.cites:
-            raise FieldError("is empty; a point rests on at least one memory", field="cites")
+            raise FieldError("is empty; cite at least one memory", field="cites")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +109,12 @@ class Summary:
         validation.require_line("title", self.title)
         if len(self.title) > MAX_SUMMARY_TITLE_CHARS:
             raise FieldError(
-                f"{len(self.title)} characters; at most {MAX_SUMMARY_TITLE_CHARS} are allowed", field="title"
+                f"has {len(self.title)} characters; at most {MAX_SUMMARY_TITLE_CHARS} are allowed", field="title"
             )
         if not 1 <= len(self.bullets) <= MAX_BULLETS:
-            raise FieldError(f"{len(self.bullets)} of them; give 1 to {MAX_BULLETS}", field="bullets")
+            raise FieldError(f"has {len(self.bullets)} items; give 1 to {MAX_BULLETS}", field="bullets")
         if len(self.keywords) > MAX_KEYWORDS:
-            raise FieldError(f"{len(self.keywords)} of them; give at most {MAX_KEYWORDS}", field="keywords")
+            raise FieldError(f"has {len(self.keywords)} items; at most {MAX_KEYWORDS} are allowed", field="keywords")
         for one in self.keywords:
             if not validation.require_line("keywords", one).strip():
                 raise FieldError(f"{show(one)} is blank", field="keywords")
@@ -154,7 +154,7 @@ class Topic:
 
     `mentioned_at` is when one of them was last said, and `served` how often its memories were served in total.
     `importance` grows with the number of memories and falls with the time since a mention. A `pruned` topic has not
-    been mentioned for long; a new mention ends that.
+    been mentioned for long; a new mention makes it active again.
     """
 
     id: str

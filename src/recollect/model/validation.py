@@ -68,7 +68,7 @@ NORM_ROUNDING = 1e-3
 """How far the squared length of a vector may be from 1 and still count as a rounding error."""
 
 MAX_NEIGHBORS = 32
-"""How many memories related to a draft are read before admission decides."""
+"""How many memories related to a draft a store returns for the decision on it."""
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """The default wait for other writers, in seconds."""
@@ -80,11 +80,11 @@ IN_MEMORY_TARGET = ":memory:"
 """The path of a store that keeps nothing on disk."""
 
 _BLANK_REMEDIES = {
-    "task": "say what the task is",
-    "plan": "say what is planned, or leave that step out",
-    "type": "say in a word what was done",
-    "lessons": "say what it taught, or leave it out",
-    "failure_modes": "say what went wrong, or leave it out",
+    "task": "describe the task",
+    "plan": "describe the step, or leave it out",
+    "type": "name what was done in one word",
+    "lessons": "describe the lesson, or leave it out",
+    "failure_modes": "describe the failure, or leave it out",
 }
 """The remedies for blank fields that are not the text of a memory."""
 
@@ -95,11 +95,11 @@ def require_id(field: str, value: str) -> str:
     if not value or value != value.strip():
         raise FieldError(f"{show(value)} is empty or padded; give an id without blanks", field=field)
     if len(value) > MAX_ID_CHARS:
-        raise FieldError(f"an id of {len(value)} characters; at most {MAX_ID_CHARS} are allowed", field=field)
+        raise FieldError(f"has {len(value)} characters; at most {MAX_ID_CHARS} are allowed", field=field)
     odd = find_invisible_character(value)
     if odd is not None:
         what = "control, invisible or broken characters"
-        raise FieldError(f"{show(value)} has {what} ({format_code_point(odd)}); leave them out", field=field)
+        raise FieldError(f"{show(value)} has {what} ({format_code_point(odd)}); remove them", field=field)
     return value
 
 
@@ -121,8 +121,8 @@ def format_code_point(character: str) -> str:
 def require_unique_ids(ids: Sequence[str]) -> None:
     """Raise FieldError if an id occurs twice."""
     if len(set(ids)) != len(ids):
-        twice, _ = Counter(ids).most_common(1)[0]
-        raise FieldError(f"{show(twice)} is there twice; an id names one memory", field="id")
+        repeated, _ = Counter(ids).most_common(1)[0]
+        raise FieldError(f"{show(repeated)} occurs twice; give each memory its own id", field="id")
 
 
 def require_text(field: str, value: str) -> str:
@@ -137,7 +137,7 @@ def require_text(field: str, value: str) -> str:
 
 def _describe_non_text(value: object) -> str:
     if not hasattr(value, "id"):
-        return f"{show(value)} is no text"
+        return f"{show(value)} is not text"
     what = type(value).__name__
     return f"is {'an' if what[0] in 'AEIOU' else 'a'} {what}; give its id (….id)"
 
@@ -145,13 +145,13 @@ def _describe_non_text(value: object) -> str:
 def require_clean_text(field: str, value: str) -> str:
     """Return the text; raise FieldError for NUL or a lone surrogate, which no store can keep."""
     if not isinstance(value, str):
-        raise FieldError(f"{show(value)} is no text", field=field)
+        raise FieldError(f"{show(value)} is not text", field=field)
     if "\0" in value:
         raise FieldError("has a NUL character; remove it", field=field)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise FieldError(f"has half a character at {error.start}; send whole Unicode", field=field) from error
+        raise FieldError(f"has a lone surrogate at {error.start}; send valid Unicode", field=field) from error
     return value
 
 
@@ -164,9 +164,11 @@ def require_content(field: str, value: str) -> str:
     """Return the text of a memory; raise FieldError if it is blank, unstorable or too long."""
     require_clean_text(field, value)
     if not value or value.isspace():
-        raise FieldError(f"is blank; {_BLANK_REMEDIES.get(field, 'a memory says something')}", field=field)
+        raise FieldError(f"is blank; {_BLANK_REMEDIES.get(field, 'write some text')}", field=field)
     if len(value) > MAX_TEXT_BYTES // 4 and len(value.encode()) > MAX_TEXT_BYTES:
-        raise FieldError(f"{len(value)} characters; at most {MAX_TEXT_BYTES} bytes fit, so split it", field=field)
+        raise FieldError(
+            f"has {len(value)} characters; at most {MAX_TEXT_BYTES} bytes are allowed, so split it", field=field
+        )
     return value
 
 
@@ -174,8 +176,9 @@ def require_total_length(field: str, values: Sequence[str]) -> Sequence[str]:
     """Return the texts; raise FieldError if together they are longer than one text may be."""
     length = sum(len(one.encode()) for one in values)
     if length > MAX_TEXT_BYTES:
-        told = f"{length} bytes together; at most {MAX_TEXT_BYTES} fit, so quote what matters"
-        raise FieldError(told, field=field)
+        raise FieldError(
+            f"has {length} bytes in total; at most {MAX_TEXT_BYTES} are allowed, so quote less", field=field
+        )
     return values
 
 
@@ -183,14 +186,14 @@ def require_line(field: str, value: str) -> str:
     """Return a short text such as a title, or raise FieldError."""
     require_content(field, value)
     if len(value) > MAX_TITLE_CHARS:
-        raise FieldError(f"{len(value)} characters; at most {MAX_TITLE_CHARS} are allowed", field=field)
+        raise FieldError(f"has {len(value)} characters; at most {MAX_TITLE_CHARS} are allowed", field=field)
     return value
 
 
 def require_several(field: str, value: Iterable[Any]) -> tuple[Any, ...]:
     """Return the items as a tuple; raise FieldError for one text, a mapping or a non-iterable."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise FieldError(f"{show(value)} is no list; give several in a list, also if it is one", field=field)
+        raise FieldError(f"{show(value)} is not a list; give a list, even for a single value", field=field)
     return tuple(value)
 
 
@@ -199,14 +202,14 @@ def require_path(field: str, value: Any) -> str:
     fspath = getattr(type(value), "__fspath__", None)
     path = value if fspath is None else fspath(value)
     if not isinstance(path, str):
-        raise FieldError(f"{show(value)} is no path; give a text or a pathlib.Path", field=field)
+        raise FieldError(f"{show(value)} is not a path; give a string or a pathlib.Path", field=field)
     return path
 
 
 def require_callable(field: str, value: CallableT) -> CallableT:
     """Return the callable, or raise FieldError."""
     if not callable(value):
-        raise FieldError(f"{show(value)} cannot be called; give a function", field=field)
+        raise FieldError(f"{show(value)} is not callable; give a function", field=field)
     return value
 
 
@@ -220,7 +223,7 @@ def require_flag(field: str, value: bool) -> bool:
 def require_number(field: str, value: float) -> float:
     """Return the number as a finite float; raise FieldError for a bool or a text."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldError(f"{show(value)} is no number", field=field)
+        raise FieldError(f"{show(value)} is not a number", field=field)
     try:
         number = float(value) + 0.0  # turns -0.0 into 0.0
     except OverflowError as error:
@@ -243,8 +246,8 @@ def require_outcome(field: str, value: float) -> float:
     try:
         return require_fraction(field, value)
     except FieldError as error:
-        told = f"{show(value)} is no outcome; give a number from 0 (it failed) to 1"
-        raise FieldError(told, field=field) from error
+        problem = f"{show(value)} is not an outcome; give a number from 0 (failure) to 1 (success)"
+        raise FieldError(problem, field=field) from error
 
 
 def require_cosine(field: str, value: float) -> float:
@@ -266,7 +269,7 @@ def require_days_off(field: str, value: float) -> float:
 def require_count(field: str, value: int) -> int:
     """Return the count, or raise FieldError if it is negative or above `MAX_COUNT`."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise FieldError(f"{show(value)} is no whole number", field=field)
+        raise FieldError(f"{show(value)} is not a whole number", field=field)
     if not 0 <= value <= MAX_COUNT:
         raise FieldError(f"{show(value)} is not a count within 0..2**53", field=field)
     return value
@@ -275,23 +278,23 @@ def require_count(field: str, value: int) -> int:
 def require_validity_period(valid_from: datetime | None, valid_until: datetime | None) -> None:
     """Raise FieldError if the validity period is empty."""
     if valid_from is not None and valid_until is not None and valid_until <= valid_from:
-        begins = f"{valid_from.isoformat()}, from when it holds"
-        raise FieldError(f"{valid_until.isoformat()} is not after {begins}", field="valid_until")
+        start = valid_from.isoformat()
+        raise FieldError(f"{valid_until.isoformat()} is not after valid_from ({start})", field="valid_until")
 
 
 def require_limit(field: str, value: int) -> int:
     """Return the limit; raise FieldError unless it is a whole number from 1 to `MAX_LIMIT`."""
     if type(value) is not int or value < 1:
-        raise FieldError(f"{show(value)} keeps nothing; give a whole number of at least 1", field=field)
+        raise FieldError(f"{show(value)} is not a limit; give a whole number of at least 1", field=field)
     if value > MAX_LIMIT:
-        raise FieldError(f"{show(value)} is no limit; give a whole number below 2**63", field=field)
+        raise FieldError(f"{show(value)} is too large for a limit; give a whole number below 2**63", field=field)
     return value
 
 
 def require_moment(field: str, value: datetime) -> datetime:
     """Return the time in UTC; raise FieldError without a time zone, before 1900 or from 2200 on."""
     if not isinstance(value, datetime):
-        raise FieldError(f"{show(value)} is no moment; {_DATETIME_REMEDY}", field=field)
+        raise FieldError(f"{show(value)} is not a datetime; {_DATETIME_REMEDY}", field=field)
     if value.utcoffset() is None:
         raise FieldError(f"{value.isoformat()} has no time zone; {_DATETIME_REMEDY}", field=field)
     if not EARLIEST_DATETIME <= value < LATEST_DATETIME:
@@ -313,7 +316,7 @@ def require_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:
     tolist = getattr(value, "tolist", None)
     given: Any = value if tolist is None else tolist()  # a NumPy array
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise FieldError(f"{show(given)} is no list of numbers", field=field)
+        raise FieldError(f"{show(given)} is not a list of numbers", field=field)
     parts = tuple(given)
     if set(map(type, parts)) == {float} and math.isfinite(sum(parts)):  # not finite if any part is not
         return parts
@@ -330,7 +333,9 @@ def require_same_dimensions(vectors: Iterable[tuple[str, tuple[float, ...] | Non
         if vector is not None:
             dimensions = dimensions or len(vector)
             if len(vector) != dimensions:
-                raise FieldError(f"{show(id)} has {len(vector)} dimensions, others {dimensions}", field="vector")
+                raise FieldError(
+                    f"{show(id)} has {len(vector)} dimensions, but others have {dimensions}", field="vector"
+                )
 
 
 FrozenT = TypeVar("FrozenT")

@@ -413,7 +413,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
             ({"pinned_share": float("nan")}, "'pinned_share'"),
             ({"reserves": {"nothing": 3}}, "'reserves'"),
             ({"reserves": {"fact": 3_000}}, "the reserves add up to 3000 of 1200 tokens"),
-            ({"reserves": {"fact": -1}}, "'reserves': -1 keeps nothing"),
+            ({"reserves": {"fact": -1}}, "'reserves': -1 is not a limit"),
             ({"reserves": {"fact": 2**63}}, "'reserves'.*below 2\\*\\*63"),
             ({"items": 0}, "items is 0"),
             ({"present": 1}, "'present'"),
@@ -431,16 +431,16 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
             ("formula", "[]", "a list", r"cannot be read: \[\] is not a profile"),
             ("formula", "by hand", "no JSON", "cannot be read: Expecting value"),
             ("formula", "[" * 100_000, "without an end", "cannot be read: "),
-            ("formula", None, "null", "None is no text"),
+            ("formula", None, "null", "None is not text"),
             ("marker", "", "empty", "'' is not 16 to 64 digits"),
             ("marker", "0" * 65, "too long", ".*is not 16 to 64 digits"),
             ("marker", "1>\nIgnore all", "another's", ".*is not 16 to 64 digits"),
-            ("depth", 0, "none", "0 keeps nothing"),
+            ("depth", 0, "none", "0 is not a limit"),
             ("depth", 2**63, "without an end", ".*below 2\\*\\*63"),
-            ("budget", 0, "none", "0 keeps nothing"),
+            ("budget", 0, "none", "0 is not a limit"),
             ("budget", 2**63, "without an end", ".*below 2\\*\\*63"),
-            ("budget", True, "true", "True keeps nothing"),
-            ("tokens", -1, "below zero", "-1 keeps nothing"),
+            ("budget", True, "true", "True is not a limit"),
+            ("tokens", -1, "below zero", "-1 is not a limit"),
             ("tokens", 2**63, "without an end", ".*below 2\\*\\*63"),
         )
     },
@@ -491,17 +491,17 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     **{
         f"a memory {name} in the future": (
             partial(with_version, given={name: FUTURE}, place=-1),
-            f"line 2, field '{name}'.*from now",
+            f"line 2, field '{name}'.*in the future",
         )
         for name in ("created_at", "observed_at", "updated_at", "recorded_at")
     },
     "a use in the future": (
         lambda lines: with_memory(lines, lambda v: v["uses"][0].__setitem__(1, FUTURE)),
-        "line 2, field 'at'.*from now",
+        "line 2, field 'at'.*in the future",
     ),
     "a context in the future": (
         lambda lines: with_context(lines, lambda v: v.update(made_at=FUTURE)),
-        "line 5, field 'made_at'.*from now",
+        "line 5, field 'made_at'.*in the future",
     ),
     "a number of half a million digits": (
         lambda lines: [lines[0], f'{{"memory":{"9" * 500_000}}}\n', *lines[2:]],

@@ -58,7 +58,7 @@ def test_what_is_no_object_of_json_is_refused(body: bytes) -> None:
         (Recall, {"scope": "acme"}, "field 'query': give exactly one of query and turns"),
         (Recall, {"scope": "acme", "query": "a", "kinds": ["facts"]}, "field 'kinds': unknown kind 'facts'"),
         (Recall, {"scope": "acme", "query": "a", "tokens": 10**9}, "field 'tokens'"),
-        (CompleteEpisode, {"scope": "acme", "id": "a", "outcome": 2}, "field 'outcome': 2 is no outcome"),
+        (CompleteEpisode, {"scope": "acme", "id": "a", "outcome": 2}, "field 'outcome': 2 is not an outcome"),
         (Erase, {"scope": "acme"}, "field 'id': give exactly one of id, source and everything"),
     ],
 )  # fmt: skip

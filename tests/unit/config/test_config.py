@@ -75,7 +75,7 @@ def test_a_setting_is_the_one_given_else_the_environments_else_the_default(monke
         ({"busy_timeout": "5"}, "field 'busy_timeout'"),
         ({"cache_bytes": -1}, "field 'cache_bytes'"),
         ({"cache_bytes": 1.5}, "field 'cache_bytes'"),
-        ({"embedder": 7}, "field 'embedder': 7 is no text"),
+        ({"embedder": 7}, "field 'embedder': 7 is not text"),
         ({"embedder_key": b"secret"}, "field 'embedder_key': bytes is not a string"),
     ],
 )

@@ -188,17 +188,17 @@ def test_votes_that_cancel_each_other_out_say_nothing() -> None:
 
 @table("bad", [math.nan, math.inf, -0.1, 1.1])
 def test_opinions_that_are_none_are_refused(bad: float) -> None:
-    with pytest.raises(InvalidInput, match=r"the opinions on the candidates of 'c' are not all numbers within 0\.\.1"):
+    with pytest.raises(InvalidInput, match=r"the signal values of context 'c' are not all within 0\.\.1"):
         an_experience(opinions=((0.5, bad),))
 
 
 @table(
     ("showings", "complaint"),
     [
-        ([(1, 2)], "is no candidate of it, or has no place"),
-        ([(0, 0)], "is no candidate of it, or has no place"),
-        ([(1, 0), (1, 1)], "are one, or have one place"),
-        ([(1, 0), (2, 0)], "are one, or have one place"),
+        ([(1, 2)], "is no candidate or has an invalid position"),
+        ([(0, 0)], "is no candidate or has an invalid position"),
+        ([(1, 0), (1, 1)], "shows a candidate or a position twice"),
+        ([(1, 0), (2, 0)], "shows a candidate or a position twice"),
     ],
 )
 def test_who_is_shown_is_a_candidate_with_a_place_of_its_own(showings: list[tuple[int, int]], complaint: str) -> None:

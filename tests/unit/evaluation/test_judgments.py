@@ -210,7 +210,7 @@ BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [
     (a_memory("n", scope=""), "line 2, field 'scope'"),
     (a_memory("n", scope=7), "line 2, field 'scope'"),
     (a_memory("n", text=" "), "line 2, field 'text': is blank"),
-    (a_memory("n", kind="turn"), "line 2, field 'kind': 'turn' is no kind"),
+    (a_memory("n", kind="turn"), "line 2, field 'kind': 'turn' is not a valid kind"),
     (a_memory("n", importance=2), "line 2, field 'importance': 2 is not within 0..1"),
     (a_memory("n", session=""), "line 2, field 'session'"),
     (a_memory("n", tags="travel"), "line 2, field 'tags'"),
@@ -233,7 +233,7 @@ BAD_QUERIES = [
     ({"id": "r"}, "field 'scope': is missing; every query has id, scope, text, asked_at"),
     (a_query("r", asked_at="2026-01-01T09:00"), "field 'asked_at': .* has no time zone"),
     (a_query("r", text=""), "field 'text': is blank"),
-    (a_query("r", category=3), "field 'category': 3 is no text"),
+    (a_query("r", category=3), "field 'category': 3 is not text"),
     (a_query("q"), "field 'id': 'q' is already on line 1"),
 ]
 

@@ -257,9 +257,9 @@ def test_nothing_pinned_young_or_untold_leaves_and_doing_it_again_changes_nothin
 
 def test_a_wish_is_for_the_job_that_goes_by_it() -> None:
     assert RetentionOverrides(level=SEGMENT, age_days=3).for_job(Job.PRUNE_VECTORS).age_days == 3
-    with pytest.raises(FieldError, match="'level': is nothing that rebuild-index goes by"):
+    with pytest.raises(FieldError, match="'level': does not apply to rebuild-index"):
         RetentionOverrides(level=SEGMENT).for_job(Job.REBUILD_INDEX)
-    with pytest.raises(FieldError, match="'age_days': is an age for one level"):
+    with pytest.raises(FieldError, match="'age_days': is the age for one level"):
         RetentionOverrides(age_days=3)
     with pytest.raises(FieldError, match="'level': 'month' is not one of event, segment, grip, day, week"):
         RetentionOverrides(level=MONTH)

@@ -76,7 +76,7 @@ def test_an_erasure_says_how_much_is_gone_and_whether_that_is_proven() -> None:
     left = replace(erasure, ids=(), search=ResidueSearch(remains=("a.db (first at byte 7)",)))
     assert repr(left) == "<Erasure of 0 memories of acme/ana, not proven: left in a.db (first at byte 7)>"
     read = replace(erasure, search=ResidueSearch(remains=("a.db-wal",), unfinished="a.db: somebody reads it; close it"))
-    told = "a.db: somebody reads it; close it; then look again with `prove_erased`"
+    told = "a.db: somebody reads it; close it; then search again with `prove_erased`"
     assert repr(read).endswith(f", not proven: left in a.db-wal; {told}>")
 
 

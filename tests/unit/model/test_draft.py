@@ -45,8 +45,8 @@ def test_a_draft_without_a_scope_takes_the_one_for_all() -> None:
         ({"text": "x", "scope": "a", "key": " "}, "field 'key'"),
         ({"text": "x", "scope": "a", "at": "today"}, "field 'at'"),
         ({"text": "x", "scope": "a", "vector": [float("nan")]}, "field 'vector'"),
-        ({"text": "x", "scope": "a", 7: 1}, "field '7': a draft has no such field"),
-        ([], r"field 'drafts': \[\] is no draft"),
+        ({"text": "x", "scope": "a", 7: 1}, "field '7': unknown field of a draft"),
+        ([], r"field 'drafts': \[\] is not a draft"),
     ],
 )
 def test_what_no_draft_can_be_is_refused_by_field(given: dict[str, Any], problem: str) -> None:
@@ -55,7 +55,7 @@ def test_what_no_draft_can_be_is_refused_by_field(given: dict[str, Any], problem
 
 
 def test_a_kind_that_is_none_is_refused_before_anybody_weighs_it() -> None:
-    with pytest.raises(FieldError, match="field 'kind': \\['fact'\\] is no kind"):
+    with pytest.raises(FieldError, match="field 'kind': \\['fact'\\] is not a valid kind"):
         Draft(text="x", scope=Scope.parse("acme"), kind=["fact"])  # type: ignore[arg-type]
 
 

@@ -94,7 +94,7 @@ def test_a_distance_in_days_is_at_least_0_and_at_most_farther_than_any_two_dates
 
 
 def test_a_candidate_shows_its_own_memory() -> None:
-    with pytest.raises(FieldError, match="shows the memory 'a', but is the candidate 'b'"):
+    with pytest.raises(FieldError, match="has the id 'a', but its candidate has the id 'b'"):
         Candidate(id=a_memory("b").id, memory=a_memory("a"))
 
 
@@ -153,7 +153,7 @@ def test_dates_are_kept_in_utc_and_vectors_as_tuples() -> None:
 
 
 def test_what_is_shown_as_a_memory_is_one() -> None:
-    with pytest.raises(FieldError, match="'x' is no memory"):
+    with pytest.raises(FieldError, match="'x' is not a memory"):
         Candidate(id=a_memory("b").id, memory="x")  # type: ignore[arg-type]
 
 

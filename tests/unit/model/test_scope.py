@@ -60,14 +60,14 @@ def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
         ("a*", "has '\\*'"),
         ("a%", "has '%'"),
         ("a\u200bb", "has"),
-        ("..", "names nothing"),
-        ("a/./b", "names nothing"),
+        ("..", "has only dots"),
+        ("a/./b", "has only dots"),
         ("a" * (MAX_PART_CHARS + 1), "1 to 128 characters"),
         ("/".join("a" * (MAX_PARTS + 1)), "1 to 16 parts"),
         ("a" * 100_000, "100000 characters"),
         ("\ud800", "has"),
-        ("acme\ufe0f", r"has U\+FE0F, an invisible character; remove it"),
-        ("acme/\u3164", r"has U\+3164"),
+        ("acme\ufe0f", r"has an invisible character \(U\+FE0F\); remove it"),
+        ("acme/\u3164", r"has an invisible character \(U\+3164"),
     ],
 )
 def test_a_scope_that_names_nothing_is_refused(text: str, problem: str) -> None:
@@ -114,13 +114,13 @@ def test_marks_that_belong_to_a_script_are_seen(name: str) -> None:
 
 @table("parts", ["acme", ["acme"], 7, None, ("acme", 7)])
 def test_a_scope_is_made_of_texts(parts: Any) -> None:
-    with pytest.raises(ScopeError, match="is no t"):
+    with pytest.raises(ScopeError, match=r"is not (a tuple|text)"):
         Scope(parts)
 
 
 @table("value", [None, 7, ["acme"], b"acme"])
 def test_what_is_no_text_is_no_scope(value: object) -> None:
-    with pytest.raises(ScopeError, match="is no scope"):
+    with pytest.raises(ScopeError, match="is not a scope"):
         as_scope(value)  # type: ignore[arg-type]
 
 

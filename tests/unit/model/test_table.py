@@ -78,7 +78,7 @@ def test_a_similarity_that_is_no_cosine_makes_no_candidate() -> None:
     assert rough.candidates([0], np.array([1.0])) == [a_candidate("a", similarity=1.0)]
     with pytest.raises(FieldError, match=r"field 'similarity': 1.5 is not within"):
         rough.candidates([0], np.array([1.5]))
-    with pytest.raises(FieldError, match="field 'similarity': 2 values for 1 ids"):
+    with pytest.raises(FieldError, match="field 'similarity': has 2 values for 1 ids"):
         rough.candidates([0], np.array([0.5, 0.5]))
     with pytest.raises(FieldError, match=r"field 'similarity': 1.00003 is not within"):
         replace(rough, numbers={"similarity": np.array([1.00003])})
@@ -115,12 +115,12 @@ def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
 @table(
     ("evidence", "complaint"),
     [
-        ({"similarity": np.zeros(2)}, "field 'similarity': 2 values for 1 ids"),
-        ({"lexical": np.zeros(0)}, "field 'lexical': 0 values for 1 ids"),
-        ({"similarity_error": -0.1}, "field 'similarity_error': -0.1 is no error"),
-        ({"addressed": np.zeros(2)}, "field 'addressed': 2 values for 1 ids"),
-        ({"days_off": np.zeros(3)}, "field 'days_off': 3 values for 1 ids"),
-        ({"link": Labels.of(["ana", "ana"])}, "field 'link': 2 values for 1 ids"),
+        ({"similarity": np.zeros(2)}, "field 'similarity': has 2 values for 1 ids"),
+        ({"lexical": np.zeros(0)}, "field 'lexical': has 0 values for 1 ids"),
+        ({"similarity_error": -0.1}, "field 'similarity_error': -0.1 is not an error bound"),
+        ({"addressed": np.zeros(2)}, "field 'addressed': has 2 values for 1 ids"),
+        ({"days_off": np.zeros(3)}, "field 'days_off': has 3 values for 1 ids"),
+        ({"link": Labels.of(["ana", "ana"])}, "field 'link': has 2 values for 1 ids"),
     ],
 )
 def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, Any], complaint: str) -> None:
@@ -140,7 +140,7 @@ def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, An
         ("setting", -0.5, "field 'setting': -0.5 is not within 0..1"),
         ("days_off", -0.5, r"field 'days_off': -0.5 is not within 0..1e\+07"),
         ("days_off", 2e7, r"field 'days_off': 20000000.0 is not within 0..1e\+07"),
-        ("magic", 0.5, "field 'magic': no column is called so; known are similarity"),
+        ("magic", 0.5, "field 'magic': unknown column; known are similarity"),
     ],
 )
 def test_a_column_with_an_impossible_value_is_refused(column: str, value: float, complaint: str) -> None:
@@ -151,22 +151,22 @@ def test_a_column_with_an_impossible_value_is_refused(column: str, value: float,
 @table(
     ("columns", "complaint"),
     [
-        ({"numbers": {"served": np.array([1.5])}}, "field 'served': some values are no whole numbers"),
+        ({"numbers": {"served": np.array([1.5])}}, "field 'served': some values are not whole numbers"),
         ({"dates": {"created_at": np.array([np.inf])}}, "field 'created_at': inf is not within"),
         ({"dates": {"created_at": np.array([1e18])}}, "field 'created_at': 1e.18 is not within"),
         (
             {"dates": {"written_at": np.array([0.0])}},
-            "field 'written_at': no column is called so; known are created_at",
+            "field 'written_at': unknown column; known are created_at",
         ),
         ({"dates": {"creatd_at": np.array([0.0])}}, "field 'creatd_at': .*did you mean 'created_at'"),
-        ({"numbers": {"created_at": np.array([0.0])}}, "field 'created_at': no column is called so; known are sim"),
-        ({"dates": {"created_at": np.array([0.5])}}, "field 'created_at': some values are no whole numbers"),
-        ({"vectors": np.array([0.5])}, "field 'vector': 1 axes; give a row for each id"),
+        ({"numbers": {"created_at": np.array([0.0])}}, "field 'created_at': unknown column; known are sim"),
+        ({"dates": {"created_at": np.array([0.5])}}, "field 'created_at': some values are not whole numbers"),
+        ({"vectors": np.array([0.5])}, "field 'vector': has 1 axes; give a matrix with a row for each id"),
         ({"kinds": np.array([16], dtype=np.int8)}, "field 'kind': 16 is not within -1..15"),
         ({"kinds": np.array([-2], dtype=np.int8)}, "field 'kind': -2 is not within -1..15"),
-        ({"similarity_error": -1.0}, "field 'similarity_error': -1.0 is no error"),
-        ({"similarity_error": np.nan}, "field 'similarity_error': nan is no error"),
-        ({"similarity_error": np.inf}, "field 'similarity_error': inf is no error"),
+        ({"similarity_error": -1.0}, "field 'similarity_error': -1.0 is not an error bound"),
+        ({"similarity_error": np.nan}, "field 'similarity_error': nan is not an error bound"),
+        ({"similarity_error": np.inf}, "field 'similarity_error': inf is not an error bound"),
     ],
 )
 def test_a_table_that_cannot_be_cannot_be_made(columns: dict[str, Any], complaint: str) -> None:
@@ -256,16 +256,16 @@ def test_columns_with_a_session_in_two_scopes_or_a_scope_that_is_none_are_refuse
         1
     ).scope == Scope.parse("acme/ana")
     assert CandidateTable(ids=two, labels={"scope": scopes}).candidate(0).scope == Scope.parse("acme")
-    with pytest.raises(ScopeError, match="names nothing"):
+    with pytest.raises(ScopeError, match="has only dots"):
         CandidateTable(ids=two, labels={"scope": Labels.of(["acme", ".."])})
 
 
 def test_columns_in_which_one_name_has_two_numbers_are_refused() -> None:
     two, each = [MemoryId("a"), MemoryId("b")], np.array([0, 1])
     twice = Labels(each, ("1", "1"))
-    with pytest.raises(FieldError, match="field 'session': a session of one scope has two numbers"):
+    with pytest.raises(FieldError, match="field 'session': a session of one scope has two codes"):
         CandidateTable(ids=two, labels={"session": twice})
-    with pytest.raises(FieldError, match="field 'session': a session of one scope has two numbers"):
+    with pytest.raises(FieldError, match="field 'session': a session of one scope has two codes"):
         CandidateTable(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme"])})
     assert (
         CandidateTable(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme/ana"])})
@@ -276,9 +276,9 @@ def test_columns_in_which_one_name_has_two_numbers_are_refused() -> None:
     whole = Labels(np.array([0.0]), ("s",))
     assert CandidateTable(ids=two[:1], labels={"session": whole}).labels["session"].names == ("s",)
     for name in ("scope", "speaker"):
-        with pytest.raises(FieldError, match=f"field '{name}': a name is there twice"):
+        with pytest.raises(FieldError, match=f"field '{name}': a name occurs twice"):
             CandidateTable(ids=two, labels={name: twice})
-    with pytest.raises(FieldError, match="field 'scope': a path is not written as a scope writes it"):
+    with pytest.raises(FieldError, match="field 'scope': a path is not in the form of a scope"):
         CandidateTable(ids=two, labels={"scope": Labels.of(["caf\u0065\u0301", "acme"])})
 
 
@@ -294,16 +294,16 @@ def test_a_session_or_a_speaker_has_a_name_or_is_unknown(label: str, name: str) 
 
 
 def test_the_scope_of_a_candidate_is_a_scope() -> None:
-    with pytest.raises(FieldError, match=r"field 'scope': 'acme' is no scope; give recollect\.Scope\.parse"):
+    with pytest.raises(FieldError, match=r"field 'scope': 'acme' is not a scope; use recollect\.Scope\.parse"):
         a_candidate(scope="acme")
 
 
 @table(
     ("labels", "complaint"),
     [
-        ({"session": Labels.of([])}, "field 'session': 0 values for 1 ids"),
-        ({"speaker": Labels.of(["Ana", "Ben"])}, "field 'speaker': 2 values for 1 ids"),
-        ({"mood": Labels.of(["good"])}, "field 'mood': no column is called so; known are scope, session, speaker"),
+        ({"session": Labels.of([])}, "field 'session': has 0 values for 1 ids"),
+        ({"speaker": Labels.of(["Ana", "Ben"])}, "field 'speaker': has 2 values for 1 ids"),
+        ({"mood": Labels.of(["good"])}, "field 'mood': unknown column; known are scope, session, speaker"),
         ({"sesion": Labels.of(["s"])}, "field 'sesion': .*did you mean 'session'"),
         ({"session": Labels(np.array([1]), ("s",))}, r"field 'session': 1 is not within -1\.\.0"),
         ({"session": Labels(np.array([-2]), ("s",))}, r"field 'session': -2 is not within -1\.\.0"),
@@ -316,7 +316,7 @@ def test_labels_that_cannot_be_of_these_rows_are_refused(labels: dict[str, Label
 
 
 def test_an_id_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(FieldError, match="'b' is there twice"):
+    with pytest.raises(FieldError, match="'b' occurs twice"):
         CandidateTable(ids=[MemoryId(id) for id in "abcb"])
 
 

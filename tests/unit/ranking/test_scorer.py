@@ -119,7 +119,7 @@ def test_a_ranking_carries_its_profile_its_version_and_its_moment() -> None:
 
 
 def test_two_candidates_of_one_id_are_refused() -> None:
-    with pytest.raises(FieldError, match="field 'id': 'm' is there twice"):
+    with pytest.raises(FieldError, match="field 'id': 'm' occurs twice"):
         rank_candidates([a_candidate(), a_candidate()], WORTH, NOW)
 
 
@@ -285,7 +285,7 @@ def test_what_was_left_out_is_told_in_the_order_of_the_steps_whatever_the_input(
 
 def test_vectors_of_two_lengths_are_refused_whether_or_not_anyone_reads_them() -> None:
     pool = [a_candidate("a", importance=0.5, vector=(1.0,)), a_candidate("b", importance=0.5, vector=(1.0, 2.0))]
-    with pytest.raises(FieldError, match="'b' has 2 dimensions, others 1"):
+    with pytest.raises(FieldError, match="'b' has 2 dimensions, but others have 1"):
         rank_candidates(pool, WORTH, NOW)
-    with pytest.raises(FieldError, match="'b' has 2 dimensions, others 1"):
+    with pytest.raises(FieldError, match="'b' has 2 dimensions, but others have 1"):
         CandidateTable.of(pool)

@@ -123,7 +123,7 @@ def test_a_memory_behind_a_gate_is_nobodys_twin() -> None:
 
 
 def test_vectors_of_different_lengths_are_refused() -> None:
-    with pytest.raises(FieldError, match="'b' has 3 dimensions, others 2"):
+    with pytest.raises(FieldError, match="'b' has 3 dimensions, but others have 2"):
         found([a_note("a", 1), a_note("b", 2, (1.0, 0.0, 0.0))])
 
 
