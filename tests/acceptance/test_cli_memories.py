@@ -207,7 +207,7 @@ def test_why_is_asked_like_a_recall_with_its_kinds_and_moments(shell: Shell) -> 
     asked = ("why", "seat", "window seats", *ANA)
     assert shell.json(*asked, "--kind", "fact", "--kind", "preference")["fate"] == {"step": "ranked", "place": 1}
     assert shell.json(*asked, "--kind", "fact")["fate"]["barrier"] == "kind"
-    assert shell(*asked, "--kind", "fact").stdout == "seat is not recalled: only other kinds were asked for\n"
+    assert shell(*asked, "--kind", "fact").stdout == "seat is not recalled: only other kinds were requested\n"
     assert shell(*asked, "--known-at", "2025-01-01T00Z").stdout == "seat is not recalled: it was not known yet\n"
 
 

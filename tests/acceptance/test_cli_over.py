@@ -42,7 +42,7 @@ def test_a_memory_that_was_replaced_says_by_which_words(moved: Shell) -> None:
     assert "replaced" not in moved("show", "lisbon", *ANA).stdout
     assert moved.json("show", "rome", *ANA)["replacement"] == {"id": "lisbon", "text": LISBON}
     reason = moved("why", "rome", "where does Ana live?", *ANA).stdout
-    assert reason == f"rome is not recalled: it held only until 2026-02-01; it was replaced by lisbon ({LISBON})\n"
+    assert reason == f"rome is not recalled: it was valid only until 2026-02-01; it was replaced by lisbon ({LISBON})\n"
     assert moved.json("why", "rome", "where does Ana live?", *ANA)["fate"]["superseded_by"] == "lisbon"
 
 

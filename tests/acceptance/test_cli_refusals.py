@@ -185,7 +185,7 @@ def test_standard_input_that_cannot_be_read_is_refused(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["search", "x", *ANA, "--profile", "nope"], "no profile is called 'nope'"),
+        (["search", "x", *ANA, "--profile", "nope"], "unknown profile 'nope'"),
         (["search", "x", *ANA, "--profile", "nope.toml"], "profile file 'nope.toml' does not exist"),
         (["feedback", "nope", *ANA, "--helped", "a"], "there is no context 'nope' in acme/ana"),
     ],

@@ -276,7 +276,7 @@ class TestLevels:
     def test_why_says_that_another_level_was_asked_for(self, known: Shell) -> None:
         year = known.json("browse", *ANA)["parts"][0]["record"]["id"]
         told = known("why", year, "Lisbon", *ANA).stdout
-        assert told == f"{year} is not recalled: only other levels were asked for\n"
+        assert told == f"{year} is not recalled: only other levels were requested\n"
         fate = known.json("why", year, "Lisbon", *ANA)["fate"]
         assert (fate["step"], fate["barrier"]) == ("eligibility", "level")
         assert "is in" in known("why", year, "Lisbon", *ANA, "--level", "year").stdout

@@ -171,10 +171,10 @@ def test_the_json_of_one_candidate_is_this() -> None:
             b'{"id": "b", "created_at": "2026-01-01T00:00:00"}',
             "line 2, field 'created_at': '2026-01-01T00:00:00' has no time zone",
         ),
-        (b'{"id": "b", "updated_at": "soon"}', "line 2, field 'updated_at': 'soon' is no date"),
+        (b'{"id": "b", "updated_at": "soon"}', "line 2, field 'updated_at': 'soon' is not a date"),
         (b'{"id": "b", "importance": 1.5}', "line 2, field 'importance': 1.5 is not within 0..1"),
         (b'{"id": "b", "served": -1}', "line 2, field 'served': -1 is not a count"),
-        (b'{"id": "a"}', "line 2, field 'id': 'a' is on line 1 already"),
+        (b'{"id": "a"}', "line 2, field 'id': 'a' is already on line 1"),
         (b'{"id": "b"', "line 2: this is not JSON"),
         (b"\xff\xfe", "line 2: this is not UTF-8"),
         (b'{"id": "\\ud800"}', "line 2, field 'id'"),
@@ -210,15 +210,15 @@ def test_the_moment_to_rank_for_may_be_a_day_and_a_candidates_dates_may_not() ->
 @table(
     ("arguments", "code", "complaint"),
     [
-        (["--profile", "nope"], 3, "no profile is called 'nope'; known are assistant"),
+        (["--profile", "nope"], 3, "unknown profile 'nope'; known are assistant"),
         (["--profile", "nope.toml"], 3, "profile file 'nope.toml' does not exist"),
-        (["--profile", "/"], 3, "no profile is called '/'"),
+        (["--profile", "/"], 3, "unknown profile '/'"),
         (["--at", "tomorrow"], 2, "field '--at': 'tomorrow' is not a date"),
         (["--at", "2026-01-01T00:00:00"], 2, "field '--at': '2026-01-01T00:00:00' has no time zone"),
         (["--at", "9999-01-01T00:00:00Z"], 2, "is not within 1900"),
         (["--set", "min_score"], 2, "has no KEY=VALUE"),
         (["--set", "=3"], 2, "has no KEY=VALUE"),
-        (["--set", "min_score=2"], 2, "profile 'default': min_score is 2.0, not within 0..1"),
+        (["--set", "min_score=2"], 2, "profile 'default': min_score is 2.0; give a number within 0..1"),
         (["--set", "min_score=1", "--set", "min_score.deep=1"], 2, "min_score"),
         (["--set", "min_score=1" + "0" * 400], 2, "min_score is 1000"),
         (["--set", "min_score=1" + "0" * 5000], 2, "min_score is '1000"),
@@ -227,7 +227,7 @@ def test_the_moment_to_rank_for_may_be_a_day_and_a_candidates_dates_may_not() ->
         (["--set", "min_score=0.1\nfoo=3"], 2, "min_score is '0.1\\nfoo=3'"),
         (["--set", "version=\x1b[31m"], 2, "its version is '\\x1b[31m'"),
         (["--limit", "0"], 2, "0 is not in the range"),
-        (["--why", "x"], 3, "no candidate is called 'x'"),
+        (["--why", "x"], 3, "candidate 'x' does not exist"),
         (["--profile", "five-signal"], 2, "needs a question"),
         (["no-such-file.jsonl"], 2, "No such file"),
     ],
@@ -284,7 +284,7 @@ def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None
         "or": {"dated": 0.9},
     }
     needed = {"signal": "relevance", "value": pytest.approx(value), "needed": 0.05, "means": None}
-    of_the_day = {"signal": "dated", "value": None, "needed": 0.9, "means": "at most 1 day from a day that is named"}
+    of_the_day = {"signal": "dated", "value": None, "needed": 0.9, "means": "at most 1 day from a day in the question"}
     assert answer["changes"] == [needed, of_the_day]
     assert answer["score"] == pytest.approx(0.53 * value + 0.5 * (0.03 + 0.02))
     done = recollect(
@@ -299,7 +299,7 @@ def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None
     assert done.stdout.decode().splitlines()[0] == told
     assert done.stdout.decode().splitlines()[-2:] == [
         "it would be included with relevance 0.050 instead of 0.047",
-        "or dated 0.900 instead of none at all (at most 1 day from a day that is named)",
+        "or dated 0.900 instead of none at all (at most 1 day from a day in the question)",
     ]
 
 
@@ -337,7 +337,7 @@ def test_profiles_are_listed_shown_and_checked(tmp_path: Path) -> None:
 @table(
     ("arguments", "code", "complaint"),
     [
-        (["profiles", "show", "nope"], 3, "no profile is called 'nope'"),
+        (["profiles", "show", "nope"], 3, "unknown profile 'nope'"),
         (["profiles", "check", "nope.toml"], 3, "profile file 'nope.toml' does not exist"),
         (["profiles", "nope"], 2, "No such command"),
         (["nope"], 2, "No such command"),

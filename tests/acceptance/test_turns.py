@@ -102,7 +102,7 @@ def test_a_question_that_names_a_time_finds_what_is_of_that_time_whatever_it_is_
         asked = engine.search("What happened in March?", scope=SCOPE, as_of=datetime(2025, 6, 1, tzinfo=UTC))
         assert [one.memory.text for one in asked] == ["Rosa moved to Porto"]
         assert asked.excluded == {"gate:relevance": 1}
-        assert "dated 1.000 × 0.155 (of the time that is named)" in str(asked[0].explanation)
+        assert "dated 1.000 × 0.155 (on a date in the question)" in str(asked[0].explanation)
 
 
 def test_who_and_when_are_read_from_the_question_also_where_memories_are_heard_alone() -> None:

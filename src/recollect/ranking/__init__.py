@@ -1,4 +1,4 @@
-"""Rank candidates by a profile at a moment.
+"""Rank candidates by a profile at a moment, and explain every score.
 
 The package is pure arithmetic: no clock, no store, no randomness.
 """

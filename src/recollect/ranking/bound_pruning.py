@@ -26,7 +26,7 @@ Each request is a round trip.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrunedTable:
-    """The table with the fetched similarities, the rows to rank, and why these are enough."""
+    """The table with the fetched similarities, the rows to rank, and the proof that these are enough."""
 
     table: CandidateTable
     rows: Rows
@@ -34,7 +34,7 @@ class PrunedTable:
 
 
 def can_prune(profile: Profile) -> bool:
-    """Return whether bounds work here: similarity counts, and each memory is scored alone."""
+    """Return whether bounds can prune: the profile reads the similarity and scores each memory alone."""
     return not profile.set_signals and profile.hearing is Hearing.ALONE and "similarity" in profile.fields
 
 
@@ -52,29 +52,29 @@ def prune_rows(
 
     With `trusting`, the index's ceiling is taken as the upper bound for all rows it did not return.
     """
-    known = _PruningState(table, profile, at, limit, rows, nearby)
+    state = _PruningState(table, profile, at, limit, rows, nearby)
     nearest = nearby.nearest()
-    known.add_similarities(nearest.rows, nearest.similarities)
+    state.add_similarities(nearest.rows, nearest.similarities)
 
-    waiting = known.pending_rows
-    utmost = known.upper_bounds(waiting, 1.0)
-    possible = known.can_rank(utmost)
-    asked, bounds = waiting[possible], utmost[possible]
+    pending = state.pending_rows
+    highest = state.upper_bounds(pending, 1.0)
+    possible = state.can_rank(highest)
+    contenders, bounds = pending[possible], highest[possible]
     if trusting and nearest.ceiling < 1.0:
-        bounds = known.upper_bounds(asked, nearest.ceiling + nearby.error)
+        bounds = state.upper_bounds(contenders, nearest.ceiling + nearby.error)
     order = np.argsort(-bounds, kind="stable")
-    asked, bounds = asked[order], bounds[order]
+    contenders, bounds = contenders[order], bounds[order]
 
-    for part in (slice(FIRST_BATCH_ROWS), slice(FIRST_BATCH_ROWS, None)):
-        able = np.sort(asked[part][known.can_rank(bounds[part])])
-        if len(able):
-            known.add_similarities(able, nearby.similarities(able))
+    for batch in (slice(FIRST_BATCH_ROWS), slice(FIRST_BATCH_ROWS, None)):
+        needed = np.sort(contenders[batch][state.can_rank(bounds[batch])])
+        if len(needed):
+            state.add_similarities(needed, nearby.similarities(needed))
 
-    unasked = known.is_pending(waiting)
-    doubtful = known.can_rank(utmost) & unasked
-    stopped = StopReason.INDEX if doubtful.any() else StopReason.BOUND if unasked.any() else StopReason.EVERY
-    scanned = len(known.rows)
-    return PrunedTable(known.table, known.rows, Proof(stopped, scanned, scanned + int(np.count_nonzero(unasked))))
+    pruned = state.is_pending(pending)
+    uncertain = state.can_rank(highest) & pruned
+    stopped = StopReason.INDEX if uncertain.any() else StopReason.BOUND if pruned.any() else StopReason.EVERY
+    scanned = len(state.rows)
+    return PrunedTable(state.table, state.rows, Proof(stopped, scanned, scanned + int(np.count_nonzero(pruned))))
 
 
 class _PruningState:
@@ -86,43 +86,43 @@ class _PruningState:
         self._profile = profile
         self._at = at
         self._limit = limit
-        self._plain = table
+        self._given_table = table
         known = table.numbers.get("similarity")
         self._similarities = np.full(len(table), np.nan) if known is None else known.copy()
         self._error = max(table.similarity_error, nearby.error)
-        self._here = np.zeros(len(table), dtype=np.bool_)
-        self._here[rows] = True
-        self._waits = np.zeros(len(table), dtype=np.bool_)
-        self._waits[nearby.rows] = self._here[nearby.rows]
+        self._eligible = np.zeros(len(table), dtype=np.bool_)
+        self._eligible[rows] = True
+        self._pending = np.zeros(len(table), dtype=np.bool_)
+        self._pending[nearby.rows] = self._eligible[nearby.rows]
         self._scores = self._lower_bounds(self.rows)
 
     @property
     def table(self) -> CandidateTable:
         """The table with the similarities fetched so far."""
-        return self._plain.with_evidence(similarity=self._similarities, similarity_error=self._error)
+        return self._given_table.with_evidence(similarity=self._similarities, similarity_error=self._error)
 
     @property
     def rows(self) -> Rows:
         """The rows with known similarity."""
-        return np.flatnonzero(self._here & ~self._waits)
+        return np.flatnonzero(self._eligible & ~self._pending)
 
     @property
     def pending_rows(self) -> Rows:
         """The rows whose similarity is not known yet."""
-        return np.flatnonzero(self._waits)
+        return np.flatnonzero(self._pending)
 
     def is_pending(self, rows: Rows) -> NDArray[np.bool_]:
         """Return, for each row, whether its similarity is still unknown."""
-        return self._waits[rows]
+        return self._pending[rows]
 
     def add_similarities(self, rows: Rows, similarities: Floats) -> None:
         """Add fetched similarities; NaN means the vector is gone, and the row is dropped."""
-        wanted = self._waits[rows]
-        rows, similarities = rows[wanted], similarities[wanted]
+        pending = self._pending[rows]
+        rows, similarities = rows[pending], similarities[pending]
         self._similarities[rows] = similarities
-        self._waits[rows] = False
+        self._pending[rows] = False
         gone = np.isnan(similarities)
-        self._here[rows[gone]] = False
+        self._eligible[rows[gone]] = False
         self._scores = np.concatenate([self._scores, self._lower_bounds(rows[~gone])])
 
     def can_rank(self, bounds: Floats) -> NDArray[np.bool_]:
@@ -133,10 +133,10 @@ class _PruningState:
     def upper_bounds(self, rows: Rows, ceiling: float) -> Floats:
         """Return the highest score of each row if its similarity is at most the ceiling.
 
-        It is minus infinity where a gate is closed. A row that lacks evidence the profile requires is infinity: it
-        must be ranked in order to be refused.
+        It is minus infinity where a gate is closed. It is infinity for a row that lacks required evidence, because the
+        scorer must see that row to refuse it.
         """
-        scores = self._score_with(rows, np.full(len(self._plain), min(ceiling, 1.0)), ROUNDING_ERROR)
+        scores = self._score_with(rows, np.full(len(self._given_table), min(ceiling, 1.0)), ROUNDING_ERROR)
         return np.where(np.isnan(scores), np.inf, scores)
 
     def _lower_bounds(self, rows: Rows) -> Floats:
@@ -146,7 +146,7 @@ class _PruningState:
 
     def _score_with(self, rows: Rows, similarity: Floats, slack: float) -> Floats:
         """Return the scores of these rows with other similarities."""
-        columns = SignalColumns(self._plain.with_evidence(similarity=similarity), self._at, rows)
+        columns = SignalColumns(self._given_table.with_evidence(similarity=similarity), self._at, rows)
         scores = columns.score(self._profile, {}) + slack
         for gate in self._profile.gates:
             passes = [columns.signal_values(way.signal) >= way.at_least - slack for way in gate.alternatives]

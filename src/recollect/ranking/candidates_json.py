@@ -30,13 +30,15 @@ def read_candidates(lines: Iterable[bytes]) -> list[Candidate]:
             raise error.at_line(number) from error
         if candidate.id in seen:
             raise FieldError(
-                f"{candidate.id!r} is on line {seen[candidate.id]} already; an id names one memory",
+                f"{candidate.id!r} is already on line {seen[candidate.id]}; give each memory its own id",
                 field="id",
                 line=number,
             )
         if candidate.vector is not None and dimensions not in (0, len(candidate.vector)):
             raise FieldError(
-                f"{len(candidate.vector)} dimensions, where lines before have {dimensions}", field="vector", line=number
+                f"has {len(candidate.vector)} dimensions, but earlier lines have {dimensions}",
+                field="vector",
+                line=number,
             )
         dimensions = dimensions or len(candidate.vector or ())
         seen[candidate.id] = number
@@ -60,21 +62,21 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
 
 def parse_datetime(field: str, value: object) -> datetime:
     """Parse an ISO 8601 text into an aware datetime; a Python caller may pass a datetime."""
-    written = value
-    if isinstance(written, str):
+    text = value
+    if isinstance(text, str):
         try:
-            value = datetime.fromisoformat(written)
+            value = datetime.fromisoformat(text)
         except ValueError as error:
             raise FieldError(
-                f"{show(written)} is no date; write ISO 8601, such as 2026-01-31T09:00:00+00:00", field=field
+                f"{show(text)} is not a date; write ISO 8601, such as 2026-01-31T09:00:00+00:00", field=field
             ) from error
         if value.utcoffset() is None:
             raise FieldError(
-                f"{show(written)} has no time zone; write time and offset, such as {value.isoformat()}+00:00",
+                f"{show(text)} has no time zone; add an offset, such as {value.isoformat()}+00:00",
                 field=field,
             )
     if not isinstance(value, datetime):
-        raise FieldError(f"{show(value)} is no date; write a text in ISO 8601", field=field)
+        raise FieldError(f"{show(value)} is not a date; write an ISO 8601 string", field=field)
     return validation.require_moment(field, value)
 
 
@@ -87,7 +89,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FieldError(f"this is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise FieldError(f"{show(record)} is no JSON object; write one object a line")
+        raise FieldError(f"{show(record)} is not a JSON object; write one object per line")
     return record
 
 
@@ -95,25 +97,25 @@ def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for key, value in pairs:
         if key in record:
-            raise FieldError("is there twice in one object", field=key)
+            raise FieldError("occurs twice in one object; write each key once", field=key)
         record[key] = value
     return record
 
 
 def _refuse_unknown_field(key: object) -> NoReturn:
-    raise FieldError(f"no field is called so; {suggest(str(key), FIELD_READERS)}", field=show(key).strip("'"))
+    raise FieldError(f"unknown field; {suggest(str(key), FIELD_READERS)}", field=show(key).strip("'"))
 
 
 def _build_memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
-    """Build the memory that is shown for a candidate that brings a text."""
+    """Build the memory to show for a candidate that has a text."""
     if "text" not in shown:
-        raise FieldError("is missing; a title or a pin belongs to a text", field="text")
+        raise FieldError("is missing; a candidate with a title or a pin needs a text", field="text")
     if "created_at" not in values:
-        raise FieldError("is missing; a text is shown with its date", field="created_at")
+        raise FieldError("is missing; a candidate with a text needs a date", field="created_at")
     kind = values.get("kind", Kind.OBSERVATION)
-    said = {name: values[name] for name in ("scope", *LABEL_FIELDS) if name in values}
+    labels = {name: values[name] for name in ("scope", *LABEL_FIELDS) if name in values}
     return Memory(
-        id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER_SCOPE, **said, **shown}
+        id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER_SCOPE, **labels, **shown}
     )
 
 
@@ -129,7 +131,7 @@ def _read_scope(field: str, value: str) -> Scope:
 
 
 CALLER_SCOPE = Scope(("caller",))
-"""The scope of a candidate that brings a text but no scope."""
+"""The scope of a candidate that has a text but no scope."""
 
 FIELD_READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "id": validation.require_id,

@@ -1,6 +1,6 @@
-"""A profile compiled to NumPy: signals and scores of many candidates at once.
+"""A profile compiled to NumPy: the signals and scores of many candidates at once.
 
-Columns only select candidates. The numbers that a caller sees come from the reference scorer in `scorer`.
+The columns only select candidates. The scores that a caller sees come from the reference scorer in `scorer`.
 """
 
 import math
@@ -40,15 +40,15 @@ from recollect.ranking.quantities import (
 from recollect.ranking.signals import SetSignal, Signal, signal_value
 
 ROUNDING_ERROR = 1e-12
-"""The largest distance between a column and the reference scorer.
+"""The largest difference between a column and the reference scorer.
 
-It is a generous bound for a few units in the last place per part.
+It is a generous bound for rounding errors of a few units in the last place per part.
 """
 
 FetchCandidates = Callable[[Sequence[int]], Sequence[Candidate]]
-"""Returns the candidates of some rows of a table, in order, with exact similarities.
+"""A function that returns the candidates of some rows of a table, in order, with exact similarities.
 
-The similarity of a row must not depend on which other rows are requested with it, to the last bit.
+The similarity of a row must be the same to the last bit, whichever other rows are requested with it.
 """
 
 
@@ -71,11 +71,11 @@ class SignalColumns:
         return len(self.table) if self.rows is None else len(self.rows)
 
     def take_rows(self, rows: Rows) -> "SignalColumns":
-        """Return these columns for some rows, in order; computed and fetched values are kept."""
+        """Return these columns for some of the rows, in order; values already computed or fetched are reused."""
         if len(rows) == len(self):
             return self
-        heard = [(signal, None if column is None else column[rows]) for signal, column in self._cached]
-        return SignalColumns(self.table, self.at, self.table_rows(rows), self.fetch, heard, self._fetched)
+        cached = [(signal, None if column is None else column[rows]) for signal, column in self._cached]
+        return SignalColumns(self.table, self.at, self.table_rows(rows), self.fetch, cached, self._fetched)
 
     def table_rows(self, rows: Rows) -> Rows:
         """Return the table rows of these rows."""
@@ -124,27 +124,27 @@ class SignalColumns:
         numbers: list[int] = self.table_rows(rows).tolist()
         new = [row for row in numbers if row not in self._fetched]
         if new:
-            found = self.table.candidates(new) if self.fetch is None else self._fetch_checked(self.fetch, new)
-            self._fetched.update(zip(new, found, strict=True))
+            fetched = self.table.candidates(new) if self.fetch is None else self._fetch_checked(self.fetch, new)
+            self._fetched.update(zip(new, fetched, strict=True))
         return [self._fetched[row] for row in numbers]
 
     def _fetch_checked(self, fetch: FetchCandidates, rows: Sequence[int]) -> Sequence[Candidate]:
         """Fetch candidates and check that they match the table."""
-        found = fetch(rows)
-        if len(found) != len(rows):
-            raise InvalidInput(f"`fetch` brought {len(found)} candidates where {len(rows)} were asked for")
+        candidates = fetch(rows)
+        if len(candidates) != len(rows):
+            raise InvalidInput(f"`fetch` returned {len(candidates)} candidates for {len(rows)} rows")
         similarities = self.table.numbers.get("similarity")
-        for row, candidate in zip(rows, found, strict=True):
+        for row, candidate in zip(rows, candidates, strict=True):
             if candidate.id != self.table.ids[row]:
-                raise InvalidInput(f"`fetch` brought {candidate.id!r} where {self.table.ids[row]!r} was asked for")
-            near = math.nan if similarities is None else similarities.item(row)
-            true = math.nan if candidate.similarity is None else candidate.similarity
-            if abs(near - true) > self._similarity_error or math.isnan(near) != math.isnan(true):
+                raise InvalidInput(f"`fetch` returned candidate {candidate.id!r} for {self.table.ids[row]!r}")
+            approximate = math.nan if similarities is None else similarities.item(row)
+            exact = math.nan if candidate.similarity is None else candidate.similarity
+            if abs(approximate - exact) > self._similarity_error or math.isnan(approximate) != math.isnan(exact):
                 raise InvalidInput(
-                    f"`fetch` brought the similarity {true!r} for {candidate.id!r}, where the table has {near!r}, "
-                    f"which is off by {self.table.similarity_error:g} at most"
+                    f"`fetch` returned similarity {exact!r} for {candidate.id!r}, but the table has {approximate!r} "
+                    f"with an error of at most {self.table.similarity_error:g}"
                 )
-        return found
+        return candidates
 
     @property
     def _similarity_error(self) -> float:
@@ -154,9 +154,9 @@ class SignalColumns:
 
     @property
     def questioned(self) -> bool:
-        """Whether a query left evidence in any row."""
-        arms = (self.number_column(arm) for arm in ("similarity", "lexical", "relevance"))
-        return any(arm is not None and not np.isnan(arm).all() for arm in arms)
+        """Whether any row has evidence from a query."""
+        columns = (self.number_column(field) for field in ("similarity", "lexical", "relevance"))
+        return any(column is not None and not np.isnan(column).all() for column in columns)
 
     def signal_column(self, signal: Signal) -> Floats | None:
         """Return the signal of every row, NaN without evidence; `None` if no row has any."""
@@ -194,9 +194,9 @@ class SignalColumns:
         return _with_missing(column, use)
 
     def error_bound(self, signal: Signal) -> float:
-        """Return how far the signal's column may be from the reference; 0 if it is exact."""
-        off = self._similarity_effect(signal)
-        return 0.0 if signal.curve.exact and off == 0.0 else ROUNDING_ERROR + off
+        """Return the largest difference of the signal's column from the reference; 0 if it is exact."""
+        error = self._similarity_effect(signal)
+        return 0.0 if signal.curve.exact and error == 0.0 else ROUNDING_ERROR + error
 
     def score_error_bound(self, profile: Profile) -> float:
         """Return the largest error of a score: rounding plus the error of similarities."""
@@ -212,15 +212,15 @@ class SignalColumns:
 
     def find_worthless(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
         """Return whether each row's score is 0 because all its terms are exactly 0."""
-        nothing = np.ones(len(rows), dtype=np.bool_)
+        worthless = np.ones(len(rows), dtype=np.bool_)
         for term in profile.terms:
             if term.weight == 0.0:
                 continue
             if isinstance(term.signal, SetSignal) or not term.signal.curve.exact:
                 return np.zeros(len(rows), dtype=np.bool_)
             column = self.signal_column(term.signal)
-            nothing &= term.weight * _with_missing(None if column is None else column[rows], term) == 0.0
-        return nothing
+            worthless &= term.weight * _with_missing(None if column is None else column[rows], term) == 0.0
+        return worthless
 
     def exact_values(self, signal: Signal, rows: Rows) -> Floats:
         """Return the reference values of these rows, NaN without evidence.
@@ -228,28 +228,28 @@ class SignalColumns:
         The reference is computed only where the column may be inexact.
         """
         values: Floats = self.signal_values(signal)[rows]
-        unsure = np.flatnonzero(self.needs_exact(signal, rows))
-        asked = self.candidates(rows[unsure])
-        values[unsure] = np.array([signal_value(signal, one, self.at) for one in asked], dtype=np.float64)
+        inexact = np.flatnonzero(self.needs_exact(signal, rows))
+        candidates = self.candidates(rows[inexact])
+        values[inexact] = np.array([signal_value(signal, one, self.at) for one in candidates], dtype=np.float64)
         return values
 
     def needs_exact(self, signal: Signal, rows: Rows) -> NDArray[np.bool_]:
         """Return whether each value of the column may be inexact.
 
-        An inexact similarity does no harm where it is clamped to 0 or 1, or where the signal is 1 even at the lowest
-        similarity.
+        An inexact similarity makes no difference where it is clamped to 0 or 1, or where the signal is 1 even at the
+        lowest similarity.
         """
         if not signal.curve.exact:
             quantity = _quantity_column(signal.quantity, self)
-            # every curve is exact at 0; otherwise all memories of a named day would be computed again
+            # every curve is exact at 0, which all memories of a day in the query have
             return np.ones(len(rows), dtype=np.bool_) if quantity is None else quantity[rows] != 0.0
         error = self._similarity_effect(signal)
         if error == 0.0:
             return np.zeros(len(rows), dtype=np.bool_)
-        near = self.table.numbers["similarity"]
-        similarities = near[self.table_rows(rows)]
-        held = (similarities <= -error) | (similarities >= 1.0 + error) | np.isnan(similarities)
-        return ~held & (self._values_if(np.broadcast_to(-1.0, near.shape), signal, rows) < 1.0)
+        column = self.table.numbers["similarity"]
+        similarities = column[self.table_rows(rows)]
+        certain = (similarities <= -error) | (similarities >= 1.0 + error) | np.isnan(similarities)
+        return ~certain & (self._values_if(np.broadcast_to(-1.0, column.shape), signal, rows) < 1.0)
 
     def value_bounds(self, signal: Signal, rows: Rows) -> tuple[Floats, Floats]:
         """Return the lowest and highest reference values of these rows.
@@ -259,18 +259,18 @@ class SignalColumns:
         if self._similarity_effect(signal) == 0.0:
             values, slack = self.signal_values(signal)[rows], self.error_bound(signal)
             return values - slack, values + slack
-        near = self.table.numbers["similarity"]
-        least = self._values_if(near - self._similarity_error, signal, rows) - ROUNDING_ERROR
-        return least, self._values_if(near + self._similarity_error, signal, rows) + ROUNDING_ERROR
+        column = self.table.numbers["similarity"]
+        lowest = self._values_if(column - self._similarity_error, signal, rows) - ROUNDING_ERROR
+        return lowest, self._values_if(column + self._similarity_error, signal, rows) + ROUNDING_ERROR
 
     def _values_if(self, similarity: Floats, signal: Signal, rows: Rows) -> Floats:
         """Return the signal of these rows with other similarities."""
-        other = SignalColumns(self.table.with_evidence(similarity=similarity), self.at, self.table_rows(rows))
-        return other.signal_values(signal)
+        columns = SignalColumns(self.table.with_evidence(similarity=similarity), self.at, self.table_rows(rows))
+        return columns.signal_values(signal)
 
 
 def pick_rows(column: Floats, rows: Rows) -> Floats:
-    """Return the column at these rows, sorted and distinct; the column itself if they are all."""
+    """Return the values at these sorted and distinct rows; the column itself if they are all its rows."""
     return column if len(rows) == len(column) else column[rows]
 
 
@@ -301,7 +301,7 @@ def nth_largest(values: Floats, count: int) -> float:
 
 
 BLOCKS_PER_PLACE = 16
-"""How many blocks per place: enough for a good bound, few enough to find their maxima fast."""
+"""The number of blocks per place: enough for a good bound, and few enough that their maxima are found fast."""
 
 
 def _quantity_column(quantity: Quantity, columns: SignalColumns) -> Floats | None:
@@ -364,18 +364,18 @@ def _fuse_relevance(rule: Fusion, columns: SignalColumns) -> Floats | None:
     It uses the same operations in the same order.
     """
     own = columns.number_column("relevance")
-    arms = {arm: columns.number_column(arm) for arm in rule.evidence_fields}
-    if own is None and all(arm is None for arm in arms.values()):
+    evidence = {field: columns.number_column(field) for field in rule.evidence_fields}
+    if own is None and all(column is None for column in evidence.values()):
         return None
-    similarity, silent = _read_arm(arms["similarity"], columns)
+    similarity, missing = _split_missing(evidence["similarity"], columns)
     fused = np.clip(similarity, 0.0, 1.0)
-    if "lexical" in arms:
-        lexical, unmatched = _read_arm(arms["lexical"], columns)
+    if "lexical" in evidence:
+        lexical, unmatched = _split_missing(evidence["lexical"], columns)
         fused = _noisy_or(fused, lexical, rule) if isinstance(rule, NoisyOr) else rule.blend(fused, lexical)
         np.minimum(fused, 1.0, out=fused)
-        silent &= unmatched
-    if silent.any():
-        fused[silent] = np.nan
+        missing &= unmatched
+    if missing.any():
+        fused[missing] = np.nan
     return fused if own is None else np.where(np.isnan(own), fused, own)
 
 
@@ -389,12 +389,12 @@ def _noisy_or(similarity: Floats, lexical: Floats, rule: NoisyOr) -> Floats:
     return similarity
 
 
-def _read_arm(arm: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArray[np.bool_]]:
+def _split_missing(column: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArray[np.bool_]]:
     """Return an evidence column with 0 for missing values, and where they are missing."""
-    if arm is None:
+    if column is None:
         return np.zeros(len(columns)), np.ones(len(columns), dtype=np.bool_)
-    silent = np.isnan(arm)
-    return np.where(silent, 0.0, arm) if silent.any() else arm, silent
+    missing = np.isnan(column)
+    return np.where(missing, 0.0, column) if missing.any() else column, missing
 
 
 def _with_missing(column: Floats | None, use: Term | Factor) -> Floats | float:

@@ -1,6 +1,6 @@
-"""Curves that map a quantity to 0..1, and fusions that combine evidence into one relevance.
+"""Curves, which map a quantity to 0..1, and fusions, which combine evidence into one relevance.
 
-A curve is `exact` if it uses only sums, products and comparisons: every implementation then gives the same bits.
+A curve is `exact` if it uses only sums, products, quotients and comparisons: every implementation gives the same bits.
 """
 
 import math
@@ -90,6 +90,7 @@ def _require_positive(option: str, value: float) -> None:
 
 
 MAX_LEXICAL_STRENGTH = 16
+"""The highest `lexical_strength` that a profile may set."""
 
 
 class _EvidenceReader:
@@ -104,12 +105,12 @@ class _EvidenceReader:
 
     def missing_fields(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the evidence fields that the candidate lacks."""
-        return tuple(arm for arm in self.evidence_fields if getattr(candidate, arm) is None)
+        return tuple(field for field in self.evidence_fields if getattr(candidate, field) is None)
 
     def read_evidence(self, candidate: Candidate) -> tuple[float, float] | None:
         """Return similarity and lexical match within 0..1; `None` if both are missing.
 
-        One of the two counts 0 if it is missing.
+        If only one of them is missing, it is 0.
         """
         if len(self.missing_fields(candidate)) == len(self.evidence_fields):
             return None
@@ -120,9 +121,10 @@ class _EvidenceReader:
 class NoisyOr(_EvidenceReader):
     """Relevance by similarity or by terms: s + (1 - s) · (1 - (1 - l)ⁿ).
 
-    Either kind of evidence is enough. The lexical match is applied `lexical_strength` times (n), because its values
-    run lower than a cosine. The rule depends on one candidate alone, so a relevance of 0.6 means the same for every
-    query; missing evidence counts 0. It uses sums and products in a fixed order, so columns repeat it to the bit.
+    Either kind of evidence is enough, and missing evidence counts 0. The lexical match (l) is applied
+    `lexical_strength` times (n), because its values are lower than those of the similarity (s). The rule reads one
+    candidate alone, so a relevance of 0.6 means the same for every query. It uses sums and products in a fixed order,
+    so the columns give the same bits.
     """
 
     lexical_strength: int
@@ -135,10 +137,10 @@ class NoisyOr(_EvidenceReader):
 
     def __call__(self, candidate: Candidate) -> float | None:
         """Return the candidate's own relevance, else the fused one; `None` without evidence."""
-        found = self.read_evidence(candidate)
-        if candidate.relevance is not None or found is None:
+        evidence = self.read_evidence(candidate)
+        if candidate.relevance is not None or evidence is None:
             return candidate.relevance
-        (similarity, lexical), doubt = found, 1.0
+        (similarity, lexical), doubt = evidence, 1.0
         for _ in range(self.lexical_strength):
             doubt *= 1.0 - lexical
         return min(similarity + (1.0 - similarity) * (1.0 - doubt), 1.0)
@@ -153,8 +155,7 @@ class Blend(_EvidenceReader):
     """Weighted relevance: (a · s + b · l - o · s · l) / (1 - o), with a + b = 1.
 
     Similarity (s) and lexical match (l) partly measure the same, so `overlap` (o) subtracts some of their product;
-    full evidence of both is still 1. Like `NoisyOr` it depends on one candidate alone, and columns repeat it to the
-    bit.
+    full evidence of both is still 1. Like `NoisyOr`, it reads one candidate alone, and the columns give the same bits.
     """
 
     lexical_share: float
@@ -162,17 +163,19 @@ class Blend(_EvidenceReader):
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lexical_share <= 1.0:
-            raise ProfileError(f"lexical_share is {self.lexical_share!r}, not within 0..1")
-        most = min(self.lexical_share, 1.0 - self.lexical_share)
-        if not 0.0 <= self.overlap <= most:
-            raise ProfileError(f"overlap is {self.overlap!r}; give at most {most:g}, or more evidence would count less")
+            raise ProfileError(f"lexical_share is {self.lexical_share!r}; give a number within 0..1")
+        max_overlap = min(self.lexical_share, 1.0 - self.lexical_share)
+        if not 0.0 <= self.overlap <= max_overlap:
+            raise ProfileError(
+                f"overlap is {self.overlap!r}; give at most {max_overlap:g}, or more evidence would count less"
+            )
 
     def __call__(self, candidate: Candidate) -> float | None:
         """Return the candidate's own relevance, else the blended one; `None` without evidence."""
-        found = self.read_evidence(candidate)
-        if candidate.relevance is not None or found is None:
+        evidence = self.read_evidence(candidate)
+        if candidate.relevance is not None or evidence is None:
             return candidate.relevance
-        similarity, lexical = found
+        similarity, lexical = evidence
         mixed: float = self.blend(similarity, lexical)
         return min(mixed, 1.0)
 

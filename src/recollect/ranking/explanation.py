@@ -1,4 +1,7 @@
-"""The explanation of a score: the sum and product that it is computed from."""
+"""The explanation of a score: the sum and the product that the score is computed from.
+
+score = min(sum of the parts, 1) × product of the factors
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,13 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """The value of one signal and the points it adds."""
+    """The value of one signal and the points that it adds to the score."""
 
     signal: str
     value: float
     weight: float
     assumed: bool = False
-    """The signal had no evidence; the profile supplied the value."""
+    """Whether the signal had no evidence, so that the profile supplied the value."""
     note: str | None = None
 
     @property
@@ -25,7 +28,7 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFactor:
-    """The value of one factor; it multiplies the sum by floor + (1 - floor) × value."""
+    """The value of one factor, which multiplies the sum by floor + (1 - floor) × value."""
 
     factor: str
     value: float
@@ -43,35 +46,36 @@ class ScoreFactor:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Parts that add up, and factors that multiply the sum; every score is computed from these."""
+    """The parts that add up and the factors that multiply the sum; no score is computed in another way."""
 
     parts: tuple[ScorePart, ...]
     scales: tuple[ScoreFactor, ...] = ()
 
     @property
     def base(self) -> float:
-        """The sum of the parts; at most 1, because weights may add up to slightly more."""
+        """The sum of the parts, limited to 1 because rounded weights may add up to slightly more."""
         return min(math.fsum(part.points for part in self.parts), 1.0)
 
     @property
     def score(self) -> float:
+        """The sum of the parts times every factor, within 0..1."""
         return math.prod((scale.times for scale in self.scales), start=self.base)
 
     @property
     def opinions(self) -> tuple[float, ...]:
-        """The value of every term and then every factor, in the profile's order."""
+        """The signal values of the parts and then of the factors, in the profile's order."""
         return (*(part.value for part in self.parts), *(scale.value for scale in self.scales))
 
     @property
     def shown(self) -> tuple[ScorePart, ...]:
-        """The parts that have evidence, or count although they have none."""
+        """The parts to list: those with evidence, and those whose assumed value adds points."""
         return tuple(part for part in self.parts if part.points != 0.0 or not part.assumed)
 
     @property
     def silence(self) -> str | None:
-        """A note on the parts without evidence that count 0; `None` if there are none."""
-        silent = [part.signal for part in self.parts if part.points == 0.0 and part.assumed]
-        return f"no evidence: {', '.join(silent)}" if silent else None
+        """A note that names the parts that are not listed; `None` if there are none."""
+        names = [part.signal for part in self.parts if part.points == 0.0 and part.assumed]
+        return f"no evidence: {', '.join(names)}" if names else None
 
     def __str__(self) -> str:
         parts = [f"+ {part.points:.3f}  {part}" for part in self.shown]
@@ -83,5 +87,5 @@ class Explanation:
         return f"<Explanation {self}>"
 
 
-def _format_note(heard: ScorePart | ScoreFactor) -> str:
-    return (" (assumed)" if heard.assumed else "") + (f" ({heard.note})" if heard.note else "")
+def _format_note(entry: ScorePart | ScoreFactor) -> str:
+    return (" (assumed)" if entry.assumed else "") + (f" ({entry.note})" if entry.note else "")

@@ -1,4 +1,7 @@
-"""A ranking profile: what "good" means for one purpose, as terms, factors and gates."""
+"""A ranking profile: what makes a memory good for one purpose, as terms, factors and gates.
+
+Terms add up to a score, factors reduce it, and gates decide which candidates are scored at all.
+"""
 
 import math
 import re
@@ -38,7 +41,7 @@ class Hearing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A weighted part of the score; without `missing`, a candidate must have the evidence."""
+    """A weighted part of the score. `missing` is its value without evidence; if unset, evidence is required."""
 
     signal: Signal | SetSignal
     weight: float
@@ -51,7 +54,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A multiplier of the whole, never below `floor` and never above 1."""
+    """A multiplier of the sum of all terms, within `floor`..1."""
 
     signal: Signal | SetSignal
     floor: float = 0.0
@@ -64,7 +67,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The minimum evidence that a candidate needs to be scored, or enough of an alternative."""
+    """The minimum of a signal that a candidate needs to be scored; `otherwise` has alternatives."""
 
     signal: Signal
     at_least: float
@@ -81,7 +84,7 @@ class Gate:
             )
         if any(way.otherwise for way in self.otherwise):
             raise ProfileError(
-                f"the gate {self.signal.name} is opened by another gate; give signals, each with its least"
+                f"the gate {self.signal.name} has nested alternatives; give signals, each with its minimum"
             )
 
     @property
@@ -126,9 +129,9 @@ class Profile:
 
     @property
     def lenient(self) -> "Profile":
-        """The profile with 0 for missing evidence it has no value for.
+        """The profile with 0 wherever it requires evidence.
 
-        It explains candidates that its gates keep out.
+        It explains candidates that do not pass the gates.
         """
         terms = tuple(replace(term, missing=term.missing or 0.0) for term in self.terms)
         factors = tuple(replace(factor, missing=factor.missing or 0.0) for factor in self.factors)
@@ -136,11 +139,11 @@ class Profile:
 
     def _check(self) -> None:
         if not NAME_PATTERN.fullmatch(self.name):
-            raise ProfileError("a name has small letters, digits and single hyphens")
+            raise ProfileError("its name is not valid; use lowercase letters, digits and single hyphens")
         if not VERSION_PATTERN.fullmatch(self.version):
             raise ProfileError(f"its version is {show(self.version)}; give up to 55 letters, digits and . - _")
         if not self.about.strip():
-            raise ProfileError("it has no `about`; say what it is for")
+            raise ProfileError("it has no `about`; describe what it is for")
         self._check_weights()
         self._check_question()
         self._check_gates()
@@ -157,16 +160,16 @@ class Profile:
         names = [use.signal.name for use in self.uses]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ProfileError(f"{', '.join(twice)} is used twice; a signal has one opinion")
+            raise ProfileError(f"{', '.join(twice)} is used twice; use each signal once")
         if {"frequency", "rarity"} <= set(names):
-            raise ProfileError("frequency and rarity read the same count, one as a merit, one as a fault")
+            raise ProfileError("frequency rewards a high count and rarity a low one; use only one of them")
 
     def _check_question(self) -> None:
-        weighty = {term.signal.name for term in self.terms if term.weight > 0.0}
-        shaping: tuple[Factor | Gate, ...] = (*self.factors, *self._gate_alternatives)
-        reads = QUESTION_SIGNALS & {*weighty, *(use.signal.name for use in shaping)}
+        weighted = {term.signal.name for term in self.terms if term.weight > 0.0}
+        others: tuple[Factor | Gate, ...] = (*self.factors, *self._gate_alternatives)
+        reads = QUESTION_SIGNALS & {*weighted, *(use.signal.name for use in others)}
         if self.question is QuestionPolicy.NEEDED and not reads:
-            raise ProfileError("it needs a question, but no signal of it reads what a question brings")
+            raise ProfileError("it needs a question, but none of its signals reads one")
         if self.question is QuestionPolicy.REFUSED and reads:
             raise ProfileError(f"it takes no question, but {', '.join(sorted(reads))} reads one")
 
@@ -174,18 +177,18 @@ class Profile:
         """Check that each gate uses its signal with the options of the term, or with the defaults."""
         names = [gate.signal.name for gate in self.gates]
         if len(set(names)) < len(names):
-            raise ProfileError("two gates ask for the same signal; the higher one is enough")
-        heard = {use.signal.name: use.signal for use in self.uses}
+            raise ProfileError("two gates use the same signal; keep the higher one")
+        signals = {use.signal.name: use.signal for use in self.uses}
         for gate in self._gate_alternatives:
             name = gate.signal.name
-            if name not in heard and gate.signal != _default_signal(gate.signal):
-                raise ProfileError(f"the gate {name} has options of its own; give them to a term {name}")
-            if gate.signal != heard.get(name, gate.signal):
-                raise ProfileError(f"the gate {name} and the term {name} differ; a signal has one opinion")
+            if name not in signals and gate.signal != _default_signal(gate.signal):
+                raise ProfileError(f"the gate {name} has options; set them on a term {name}")
+            if gate.signal != signals.get(name, gate.signal):
+                raise ProfileError(f"the gate {name} and the term {name} have different options; use the same ones")
 
     @property
     def set_signals(self) -> tuple[SetSignal, ...]:
-        """The signals that compare all candidates; with any of them, bounds cannot prune."""
+        """The signals that compare all candidates; a profile with any of them cannot prune by bounds."""
         return tuple(use.signal for use in self.uses if isinstance(use.signal, SetSignal))
 
     @property
@@ -202,8 +205,8 @@ class Profile:
     @property
     def relevance(self) -> Relevance:
         """The relevance signal of this profile, for code that needs relevance beside the score."""
-        stated = [signal for signal in self.pointwise if isinstance(signal, Relevance)]
-        return stated[0] if stated else Relevance()
+        own = [signal for signal in self.pointwise if isinstance(signal, Relevance)]
+        return own[0] if own else Relevance()
 
     @property
     def fields(self) -> frozenset[str]:
@@ -225,4 +228,4 @@ def _default_signal(signal: Signal) -> Signal | None:
 
 def _require_share(what: str, value: float | None) -> None:
     if value is not None and not 0.0 <= value <= 1.0:
-        raise ProfileError(f"{what} is {value!r}, not within 0..1")
+        raise ProfileError(f"{what} is {value!r}; give a number within 0..1")

@@ -148,7 +148,7 @@ def _read_gate(key: str, value: object, uses: Mapping[str, Term | Factor]) -> Ga
     if not isinstance(value, Mapping):
         return _read_alternative(key, value, uses, f"gates.{show_name(key)}")
     where = f"gates.{show_name(key)}"
-    _refuse_unknown(value, GATE_KEYS, f"key of {where}")
+    _refuse_unknown(value, GATE_KEYS, "key", where)
     if "at_least" not in value:
         raise ProfileError(f"{where} has no at_least")
     others = value.get("or", {})
@@ -164,17 +164,17 @@ def _read_alternative(key: str, value: object, uses: Mapping[str, Term | Factor]
     _refuse_unknown([key], SIGNAL_CLASSES, "signal")
     signal = uses[key].signal if key in uses else _build_signal(key, {}, where)
     if isinstance(signal, SetSignal):
-        raise ProfileError(f"{where}: it looks at those that passed the gates, so it cannot be one")
+        raise ProfileError(f"{where}: {key} compares the candidates that passed the gates, so it cannot be a gate")
     at_least = _read_number(value, where)
     if not 0.0 <= at_least <= 1.0:
-        raise ProfileError(f"{where} is {at_least!r}, not within 0..1")
+        raise ProfileError(f"{where} is {at_least!r}; write a number within 0..1")
     return Gate(signal, at_least)
 
 
 def _build_signal(key: str, options: ProfileDocument, where: str, own: Collection[str] = ()) -> Signal | SetSignal:
     make = SIGNAL_CLASSES[key]
     hints = get_type_hints(make)
-    _refuse_unknown(options, [*own, *(name for name in hints if _is_option(hints[name]))], f"option of {where}")
+    _refuse_unknown(options, [*own, *(name for name in hints if _is_option(hints[name]))], "option", where)
     values = {name: _read_option(hints[name], value, f"{where}.{name}") for name, value in options.items()}
     try:
         return make(**values)
@@ -238,23 +238,24 @@ def _merge_documents(document: ProfileDocument, changes: ProfileDocument) -> dic
 def _expand_gates(document: ProfileDocument) -> ProfileDocument:
     """Return the document with every gate as a table.
 
-    An override with a number then changes only the minimum, and keeps the alternatives.
+    An override that is a number then changes only the minimum and keeps the alternatives.
     """
     gates = document.get("gates")
     if not isinstance(gates, Mapping):
         return document
-    written = {
+    tables = {
         key: {"at_least": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
         for key, value in gates.items()
     }
-    return {**document, "gates": written}
+    return {**document, "gates": tables}
 
 
-def _refuse_unknown(keys: Iterable[str], known: Iterable[str], what: str) -> None:
+def _refuse_unknown(keys: Iterable[str], known: Iterable[str], what: str, where: str = "") -> None:
     names = sorted(known)
+    place = f" in {where}" if where else ""
     for key in keys:
         if key not in names:
-            raise ProfileError(f"{show(key)} is no {what}; {suggest(show_name(key), names)}")
+            raise ProfileError(f"unknown {what} {show(key)}{place}; {suggest(show_name(key), names)}")
 
 
 def _read_table(document: ProfileDocument, key: str) -> ProfileDocument:
@@ -269,7 +270,7 @@ def _require_table(value: object, where: str) -> ProfileDocument:
 
 def _read_text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise ProfileError(f"{where} is {show(value)}; write a text, in quotes")
+        raise ProfileError(f"{where} is {show(value)}; write a string in quotes")
     return value
 
 
@@ -290,13 +291,13 @@ def _read_integer(value: object, where: str) -> int:
 
 
 def _read_duration(value: object, where: str) -> timedelta:
-    written = DURATION_PATTERN.fullmatch(value) if isinstance(value, str) else None
-    if written is None:
+    parts = DURATION_PATTERN.fullmatch(value) if isinstance(value, str) else None
+    if parts is None:
         raise ProfileError(f"{where} is {show(value)}; write a duration such as '14d', '36h' or '2w'")
     try:
-        return float(written[1]) * DURATION_UNITS[written[2]]
+        return float(parts[1]) * DURATION_UNITS[parts[2]]
     except OverflowError as error:
-        raise ProfileError(f"{where} is {show(value)}, which is too long") from error
+        raise ProfileError(f"{where} is {show(value)}, which is too long; write a shorter duration") from error
 
 
 def _read_choice(choices: type[EnumT], value: object, where: str) -> EnumT:
@@ -345,8 +346,8 @@ def _toml_lines(profile: Profile) -> Iterator[str]:
 def _toml_value(value: object) -> str:
     match value:
         case Mapping():
-            inside = ", ".join(f"{key} = {_toml_value(one)}" for key, one in value.items())
-            return f"{{ {inside} }}" if inside else "{}"
+            items = ", ".join(f"{key} = {_toml_value(one)}" for key, one in value.items())
+            return f"{{ {items} }}" if items else "{}"
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case _:

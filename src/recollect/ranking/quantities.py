@@ -1,4 +1,4 @@
-"""Quantities: the number that a signal reads from one candidate, before its curve."""
+"""Quantities: the numbers that signals read from one candidate, before a curve maps them to 0..1."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from recollect.ranking.curves import Fusion
 DAY = timedelta(days=1)
 
 MAX_PATH_CHARS = 120
-"""How many characters of the linking names are shown."""
+"""How many characters of the names of a link are shown."""
 
 
 class AgeClock(StrEnum):
@@ -42,8 +42,8 @@ CLOCK_DATE_FIELDS: Mapping[AgeClock, tuple[tuple[str, ...], ...]] = {
 def clock_date(candidate: Candidate, clock: AgeClock) -> datetime | None:
     """Return the date that the clock reads, or `None` if the candidate lacks these dates."""
     for group in CLOCK_DATE_FIELDS[clock]:
-        moments: list[datetime | None] = [getattr(candidate, field) for field in group]
-        known = [moment for moment in moments if moment is not None]
+        dates: list[datetime | None] = [getattr(candidate, field) for field in group]
+        known = [date for date in dates if date is not None]
         if known:
             return max(known)
     return None
@@ -51,7 +51,7 @@ def clock_date(candidate: Candidate, clock: AgeClock) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A number field of the candidate."""
+    """The value of a number field of the candidate."""
 
     field: str
 
@@ -71,16 +71,16 @@ class FieldValue:
 
 
 def _describe_value(field: str, value: float, candidate: Candidate) -> str | None:
-    """Return a note on what a number means, where its name does not tell."""
+    """Return a note on what the number means, or `None` where the name of the field says it."""
     match field:
         case "days_off":
             days = f"{value:.3g} {'day' if value == 1.0 else 'days'}"
-            return f"counts as {days} off the time that is named" if value > 0.0 else "of the time that is named"
+            return f"counts as {days} from a date in the question" if value > 0.0 else "on a date in the question"
         case "words":
-            return format_count(int(value), "telling word")
+            return format_count(int(value), "informative word")
         case "addressed" if candidate.speaker is not None and value in {0.0, 1.0}:
-            who = "whom the question is about" if value == 1.0 else "while the question is about others"
-            return f"said by {shorten(candidate.speaker)}, {who}"
+            match_note = "whom the question is about" if value == 1.0 else "but the question is about others"
+            return f"said by {shorten(candidate.speaker)}, {match_note}"
         case "linked" if candidate.link is not None:
             return f"by {shorten(candidate.link, MAX_PATH_CHARS)}"
         case _:
@@ -89,7 +89,7 @@ def _describe_value(field: str, value: float, candidate: Candidate) -> str | Non
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """Days since a date of the candidate; a future date counts as now."""
+    """Days since one of the candidate's dates; 0 for a date in the future."""
 
     clock: AgeClock
 
@@ -107,24 +107,22 @@ class Age:
             return None
         if since > at:
             return "dated in the future: counts as new"
-        return (
-            f"since {since.astimezone(UTC).date()}, from when it holds"
-            if self._counts_from_validity(candidate)
-            else None
-        )
+        if self._counts_from_validity(candidate):
+            return f"since {since.astimezone(UTC).date()}, when it became valid"
+        return None
 
     def _counts_from_validity(self, candidate: Candidate) -> bool:
-        """Return whether age counts from another day than that of the text, which is the one shown."""
+        """Return whether the age counts from `valid_from` and not from the day of the text, which readers see."""
         written = clock_date(candidate, AgeClock.UPDATED)
-        holds = candidate.valid_from if self.clock is AgeClock.CURRENT else None
+        start = candidate.valid_from if self.clock is AgeClock.CURRENT else None
         return (
-            holds is not None and written is not None and holds.astimezone(UTC).date() != written.astimezone(UTC).date()
+            start is not None and written is not None and start.astimezone(UTC).date() != written.astimezone(UTC).date()
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FusedRelevance:
-    """The combined relevance of all evidence."""
+    """The relevance of the candidate, combined from all evidence for it."""
 
     rule: Fusion
 
@@ -138,8 +136,8 @@ class FusedRelevance:
     def remark(self, candidate: Candidate, at: datetime) -> str | None:
         if candidate.relevance is not None:
             return None
-        silent = self.rule.missing_fields(candidate)
-        remarks = [f"no {' or '.join(silent)} evidence: counts as 0"] if silent else []
+        missing = self.rule.missing_fields(candidate)
+        remarks = [f"no {' or '.join(missing)} evidence: counts as 0"] if missing else []
         if candidate.similarity is not None and candidate.similarity < 0.0:
             remarks.append(f"similarity {candidate.similarity:g} counts as 0")
         return "; ".join(remarks) or None

@@ -21,7 +21,7 @@ from recollect.ranking.profile import Profile
 
 
 class Exact(StrEnum):
-    """Whether a ranking must be exact, or may rely on an approximate index and report that."""
+    """Whether a ranking must be exact, or may use an approximate index and say so."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
@@ -38,11 +38,9 @@ class StopReason(StrEnum):
 
 STOP_DESCRIPTIONS: Mapping[StopReason, str] = {
     StopReason.EVERY: "every eligible memory was scored",
-    StopReason.BOUND: "no other would be among the best, even if it were as near to the question as can be",
-    StopReason.INDEX: (
-        "no other would be among the best, unless the index, which is approximate, passed over a nearer one"
-    ),
-    StopReason.CUT: "it is made of rankings that did not look at each other's candidates",
+    StopReason.BOUND: "no other memory could be among the best, even with the highest similarity",
+    StopReason.INDEX: "no other memory could be among the best, unless the approximate index missed a nearer one",
+    StopReason.CUT: "it was merged from rankings of different candidates",
 }
 
 
@@ -82,7 +80,7 @@ MAX_LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """What a score is relative to: the exact profile and the moment."""
+    """The profile and the moment that a score was computed for; scores of two schemes cannot be compared."""
 
     profile: Profile
     at: datetime
@@ -107,7 +105,7 @@ class Score(float):
 
     @property
     def scheme(self) -> Scheme:
-        """What the score is relative to; read-only."""
+        """The profile and the moment of the score; read-only."""
         return self._scheme
 
     def __reduce__(self) -> tuple[type["Score"], tuple[float, Scheme]]:
@@ -116,7 +114,7 @@ class Score(float):
     def _require_same_scheme(self, other: object) -> None:
         if isinstance(other, Score) and other.scheme != self.scheme:
             raise SchemesDiffer(
-                f"a score of {self.scheme} does not compare with one of {other.scheme}; "
+                f"a score of {self.scheme} cannot be compared with one of {other.scheme}; "
                 "merge their rankings with recollect.fuse"
             )
 
@@ -159,9 +157,9 @@ class Scored:
         return cls(candidate, explanation, Score(explanation.score, scheme))
 
     def __str__(self) -> str:
-        known = self.candidate.memory
-        said = "" if known is None else f"  {_format_end(known)}{shorten(known.text)}"
-        return f"{float(self.score):.3f}  {make_printable(self.id)}{said}"
+        memory = self.candidate.memory
+        text = "" if memory is None else f"  {_format_end(memory)}{shorten(memory.text)}"
+        return f"{float(self.score):.3f}  {make_printable(self.id)}{text}"
 
     def __repr__(self) -> str:
         return f"<Scored {self}>"
@@ -217,7 +215,7 @@ class Ranking:
 
     @property
     def exact(self) -> bool:
-        """Whether these are certainly the best of all eligible candidates."""
+        """Whether these are proven to be the best of all eligible candidates."""
         return self.proof.exact
 
     @property
@@ -247,7 +245,7 @@ class Ranking:
 
 
 RANK_CONSTANT = 60
-"""The constant of rank fusion; a larger one flattens the top.
+"""The constant of rank fusion; with a larger one, the first places differ less.
 
 The value is that of its authors (Cormack, Clarke and Büttcher 2009).
 """
@@ -280,7 +278,7 @@ def merge(*rankings: Ranking) -> Ranking:
     The result is exact if no ranking was cut short and the profile scores each candidate alone.
     """
     if not rankings:
-        raise InvalidInput("there is nothing to merge; give at least one ranking")
+        raise InvalidInput("no rankings to merge; give at least one")
     first = rankings[0]
     for other in rankings[1:]:
         if other.scheme != first.scheme:
@@ -294,18 +292,18 @@ def merge(*rankings: Ranking) -> Ranking:
             if one.score != scored[one.id].score:
                 raise InvalidInput(f"{one.id!r} has two scores; rank all candidates together instead")
     excluded = sum((Counter(ranking.excluded) for ranking in rankings), Counter[str]())
-    whole = not excluded["limit"] and not excluded[PRUNED] and not first.scheme.profile.set_signals
+    complete = not excluded["limit"] and not excluded[PRUNED] and not first.scheme.profile.set_signals
     return Ranking(
         scheme=first.scheme,
         scored=tuple(sorted(scored.values(), key=lambda one: (-one.score, one.id))),
-        proof=first.proof if len(rankings) == 1 else _merge_proofs([one.proof for one in rankings], whole=whole),
+        proof=first.proof if len(rankings) == 1 else _merge_proofs([one.proof for one in rankings], complete=complete),
         excluded=order_exclusions(first.scheme.profile, excluded),
     )
 
 
-def _merge_proofs(proofs: Sequence[Proof], *, whole: bool) -> Proof:
+def _merge_proofs(proofs: Sequence[Proof], *, complete: bool) -> Proof:
     """Return the proof of the merged ranking."""
-    stopped = StopReason.EVERY if whole and all(proof.exact for proof in proofs) else StopReason.CUT
+    stopped = StopReason.EVERY if complete and all(proof.exact for proof in proofs) else StopReason.CUT
     return Proof(stopped, sum(one.scanned for one in proofs), sum(one.eligible for one in proofs))
 
 

@@ -1,7 +1,7 @@
-"""The reference scorer in plain Python; every faster implementation must equal it.
+"""The reference scorer in plain Python; every faster implementation must give the same result.
 
-`rank_candidates` and `explain` are the definition. `rank` is the entry point for callers that bring their own
-candidates; it uses columns for many candidates.
+`rank_candidates` and `explain` define the ranking. `rank` is the entry point for callers with their own candidates; it
+uses the columns if there are many.
 """
 
 from collections import Counter
@@ -38,9 +38,9 @@ def rank_candidates(
     limit: int | None = None,
     asked: bool = False,
 ) -> Ranking:
-    """Rank the candidates that pass the gates, best first; `limit` keeps the best few.
+    """Rank the candidates that pass the gates, best first; keep at most `limit`.
 
-    `asked` says that there was a query, even if it matched nothing.
+    `asked` means that there was a query, even if it matched nothing.
     """
     pool = list(candidates)
     at = check_arguments(at, limit)
@@ -57,27 +57,30 @@ def rank_candidates(
             eligible.append(candidate)
         else:
             excluded[f"gate:{gate.signal.name}"] += 1
-    given = compute_set_evidence(eligible, profile, at)
-    scored = [Scored.of(c, explain(c, profile, at, given.get(c.id, NO_EVIDENCE)), scheme) for c in eligible]
-    passed = [one for one in scored if float(one.score) >= profile.min_score]
-    passed.sort(key=lambda one: (-one.score, one.id))
-    kept = passed if limit is None else passed[:limit]
-    excluded["min_score"] = len(scored) - len(passed)
-    excluded["limit"] = len(passed) - len(kept)
+    evidence = compute_set_evidence(eligible, profile, at)
+    scored = [Scored.of(c, explain(c, profile, at, evidence.get(c.id, NO_EVIDENCE)), scheme) for c in eligible]
+    passing = [one for one in scored if float(one.score) >= profile.min_score]
+    passing.sort(key=lambda one: (-one.score, one.id))
+    best = passing if limit is None else passing[:limit]
+    excluded["min_score"] = len(scored) - len(passing)
+    excluded["limit"] = len(passing) - len(best)
     return Ranking(
-        scheme=scheme, scored=tuple(kept), proof=Proof.scan(len(pool)), excluded=order_exclusions(profile, excluded)
+        scheme=scheme, scored=tuple(best), proof=Proof.scan(len(pool)), excluded=order_exclusions(profile, excluded)
     )
 
 
-def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE) -> Explanation:
-    """Return the candidate's score as parts and factors, whether or not it passes the gates."""
-    parts = tuple(_score_part(term, candidate, at, given) for term in profile.terms)
-    scales = tuple(_score_factor(factor, candidate, at, given) for factor in profile.factors)
-    used = {use.signal.name for use in profile.uses}
-    opened = dict(note for gate in profile.gates if (note := _describe_opening(gate, candidate, at, used)))
-    if opened:
-        parts = tuple(_add_note(part, opened.get(part.signal)) for part in parts)
-        scales = tuple(_add_note(scale, opened.get(scale.factor)) for scale in scales)
+def explain(candidate: Candidate, profile: Profile, at: datetime, set_values: SetEvidence = NO_EVIDENCE) -> Explanation:
+    """Return the candidate's score as parts and factors, whether or not it passes the gates.
+
+    `set_values` are the candidate's values of the profile's set signals.
+    """
+    parts = tuple(_score_part(term, candidate, at, set_values) for term in profile.terms)
+    scales = tuple(_score_factor(factor, candidate, at, set_values) for factor in profile.factors)
+    names = {use.signal.name for use in profile.uses}
+    notes = dict(note for gate in profile.gates if (note := _describe_opening(gate, candidate, at, names)))
+    if notes:
+        parts = tuple(_add_note(part, notes.get(part.signal)) for part in parts)
+        scales = tuple(_add_note(scale, notes.get(scale.factor)) for scale in scales)
     return Explanation(parts, scales)
 
 
@@ -87,7 +90,7 @@ def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | 
 
 
 def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
-    """Return whether the candidate has enough of any evidence that opens the gate."""
+    """Return whether the gate's signal or one of its alternatives reaches its minimum."""
     return any(_reaches(way, candidate, at) for way in gate.alternatives)
 
 
@@ -96,23 +99,26 @@ def _reaches(way: Gate, candidate: Candidate, at: datetime) -> bool:
     return value is not None and value >= way.at_least
 
 
-def _describe_opening(gate: Gate, candidate: Candidate, at: datetime, used: Collection[str]) -> tuple[str, str] | None:
-    """Return which alternative opened a gate, as (signal that shows the note, note).
+def _describe_opening(
+    gate: Gate, candidate: Candidate, at: datetime, signals: Collection[str]
+) -> tuple[str, str] | None:
+    """Return a note on the alternative that opened a gate, and before it the signal to show it at.
 
-    Returns `None` if the gate's own signal opened it, or none did.
+    `signals` are those of the terms and factors. The result is `None` if the gate's own signal opened it, or no
+    signal did.
     """
     value = signal_value(gate.signal, candidate, at)
     way = next((way for way in gate.alternatives if _reaches(way, candidate, at)), gate)
     if way is gate:
         return None
-    if gate.signal.name not in used:
+    if gate.signal.name not in signals:
         return way.signal.name, f"opened the gate of {gate.signal.name}"
     under = "no evidence for the gate" if value is None else f"under the gate's {gate.at_least:g}"
     return gate.signal.name, f"{under}, which {way.signal.name} opened"
 
 
-def _add_note(heard: PartOrFactor, note: str | None) -> PartOrFactor:
-    return heard if note is None else replace(heard, note=f"{heard.note}; {note}" if heard.note else note)
+def _add_note(entry: PartOrFactor, note: str | None) -> PartOrFactor:
+    return entry if note is None else replace(entry, note=f"{entry.note}; {note}" if entry.note else note)
 
 
 def compute_set_evidence(
@@ -144,18 +150,18 @@ def check_question(profile: Profile, *, asked: bool, found: bool) -> None:
     if profile.question is QuestionPolicy.NEEDED and not asked and not found:
         raise SignalMissing(
             f"profile {profile.name!r} needs a question, but no candidate has similarity, lexical or "
-            "relevance; bring evidence, or use a profile that takes no question, such as 'session'"
+            "relevance; give evidence, or use a profile that takes no question, such as 'session'"
         )
 
 
-def _score_part(term: Term, candidate: Candidate, at: datetime, given: SetEvidence) -> ScorePart:
-    opinion = _read_signal(term, candidate, at, given)
-    return ScorePart(term.signal.name, opinion.value, term.weight, opinion.assumed, opinion.note)
+def _score_part(term: Term, candidate: Candidate, at: datetime, set_values: SetEvidence) -> ScorePart:
+    reading = _read_signal(term, candidate, at, set_values)
+    return ScorePart(term.signal.name, reading.value, term.weight, reading.assumed, reading.note)
 
 
-def _score_factor(factor: Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> ScoreFactor:
-    opinion = _read_signal(factor, candidate, at, given)
-    return ScoreFactor(factor.signal.name, opinion.value, factor.floor, opinion.assumed, opinion.note)
+def _score_factor(factor: Factor, candidate: Candidate, at: datetime, set_values: SetEvidence) -> ScoreFactor:
+    reading = _read_signal(factor, candidate, at, set_values)
+    return ScoreFactor(factor.signal.name, reading.value, factor.floor, reading.assumed, reading.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,25 +173,25 @@ class _SignalReading:
     note: str | None
 
 
-def _read_signal(use: Term | Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> _SignalReading:
+def _read_signal(use: Term | Factor, candidate: Candidate, at: datetime, set_values: SetEvidence) -> _SignalReading:
     name = use.signal.name
     if isinstance(use.signal, SetSignal):
-        found = given.get(name, NO_VALUE)
-        value, note = found.value, found.note
+        set_value = set_values.get(name, NO_VALUE)
+        value, note = set_value.value, set_value.note
     else:
         value, note = signal_value(use.signal, candidate, at), use.signal.quantity.remark(candidate, at)
     if value is not None:
         return _SignalReading(value, assumed=False, note=note)
     if use.missing is None:
         raise SignalMissing(
-            f"candidate {candidate.id!r} has no evidence for {name}, and the profile does not say what "
-            f"that is worth; give the candidate a value, or the profile `{name}.missing`"
+            f"candidate {candidate.id!r} has no evidence for {name}, and the profile has no value for that; "
+            f"give the candidate a value, or set `{name}.missing` in the profile"
         )
     return _SignalReading(use.missing, assumed=True, note=note)
 
 
 MIN_COLUMN_CANDIDATES = 2_000
-"""From this many candidates on, columns find the best faster than the plain scorer."""
+"""The number of candidates from which the columns are faster than the plain scorer."""
 
 
 def rank(
@@ -200,18 +206,18 @@ def rank(
     """Rank candidates by a profile at a moment, best first, each with its explanation.
 
     A candidate is a `Candidate` or a mapping with its fields. A profile is a `Profile` or the name of a built-in one;
-    `overrides` change it for this call. `limit` keeps the best few. `asked` says that there was a query, even if it
-    matched nothing.
+    `overrides` change it for this call. `limit` is the maximum number of results. `asked` means that there was a query,
+    even if it matched nothing.
     """
     pool = parse_candidates(candidates)
-    chosen = resolve_profile(profile, overrides)
+    resolved = resolve_profile(profile, overrides)
     if limit is None or len(pool) < MIN_COLUMN_CANDIDATES:
-        return rank_candidates(pool, chosen, at, limit=limit, asked=asked)
+        return rank_candidates(pool, resolved, at, limit=limit, asked=asked)
     from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
     from recollect.ranking.selection import rank_table
 
     table = CandidateTable.of(pool)
-    return rank_table(table, chosen, at, limit=limit, asked=asked, fetch=lambda rows: [pool[row] for row in rows])
+    return rank_table(table, resolved, at, limit=limit, asked=asked, fetch=lambda rows: [pool[row] for row in rows])
 
 
 def parse_candidates(candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
@@ -221,7 +227,7 @@ def parse_candidates(candidates: Iterable[Candidate | Mapping[str, Any]]) -> lis
 
 def resolve_profile(profile: Profile | str, overrides: ProfileDocument | None) -> Profile:
     """Return the profile, or the built-in one of that name, with the overrides applied."""
-    chosen = builtin_profile(profile) if isinstance(profile, str) else profile
-    if not isinstance(chosen, Profile):
-        raise FieldError(f"{show(chosen)} is neither a profile nor the name of one", field="profile")
-    return chosen if overrides is None else override_profile(chosen, overrides)
+    resolved = builtin_profile(profile) if isinstance(profile, str) else profile
+    if not isinstance(resolved, Profile):
+        raise FieldError(f"{show(resolved)} is neither a profile nor the name of one", field="profile")
+    return resolved if overrides is None else override_profile(resolved, overrides)

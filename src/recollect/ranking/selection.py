@@ -1,9 +1,8 @@
-"""Rank many candidates fast: columns select the few that matter, the reference scores them.
+"""Rank many candidates fast: the columns select the best few, and the reference scores them.
 
-Rows within the columns' error of a gate, of `min_score` or of the last place are scored by the reference, so the
-result equals the reference ranking to the last bit. Gates are decided exactly, because set signals compare the rows
-that passed them; scores are known within an error. `why_in_table` explains the place of one row without scoring all
-others.
+The reference also scores every row that is within the columns' error of a gate, of `min_score` or of the last place, so
+the result equals the reference ranking to the last bit. Gates are always decided exactly, because set signals compare
+the rows that passed them. `why_in_table` explains the place of one row without scoring all others.
 """
 
 import heapq
@@ -54,36 +53,36 @@ class ScoredColumns:
         """Return the reference explanations of these rows, each computed once."""
         new = np.array([row for row in rows.tolist() if row not in self._explanations], dtype=np.intp)
         for row, candidate in zip(new.tolist(), self.columns.candidates(new), strict=True):
-            given = set_evidence(self.sets, row)
-            self._explanations[row] = scorer.explain(candidate, self.profile, self.columns.at, given)
+            set_values = set_evidence(self.sets, row)
+            self._explanations[row] = scorer.explain(candidate, self.profile, self.columns.at, set_values)
         return [self._explanations[row] for row in rows.tolist()]
 
     def exact_scores(self, rows: Rows) -> Floats:
-        """Return the reference scores of these rows; rows that must score the same share one."""
+        """Return the reference scores of these rows; rows with equal inputs are scored once."""
         keys = self._score_keys(rows)
         first = dict(zip(reversed(keys), reversed(rows.tolist()), strict=True))
-        asked = np.fromiter(first.values(), dtype=np.intp, count=len(first))
-        scores = {key: one.score for key, one in zip(first, self.explain_rows_once(asked), strict=True)}
+        distinct = np.fromiter(first.values(), dtype=np.intp, count=len(first))
+        scores = {key: one.score for key, one in zip(first, self.explain_rows_once(distinct), strict=True)}
         return np.array([scores[key] for key in keys], dtype=np.float64)
 
     def _score_keys(self, rows: Rows) -> list[bytes]:
         """Return a key for each row; rows with equal keys have equal inputs and equal scores.
 
-        A row with an inexact similarity gets a key of its own; all rows with score 0 share one.
+        A row with an inexact similarity has a unique key. All rows whose score is 0 have the same key.
         """
         columns = self.columns
-        made_of: list[Floats] = []
-        alone = np.zeros(len(rows), dtype=np.bool_)
+        inputs: list[Floats] = []
+        unique = np.zeros(len(rows), dtype=np.bool_)
         for use in self.profile.uses:
             if isinstance(use.signal, SetSignal):
-                made_of.append(self.sets[use.signal.name].values[rows])
+                inputs.append(self.sets[use.signal.name].values[rows])
             elif use.signal.curve.exact:
-                made_of.append(columns.signal_values(use.signal)[rows])
-                alone |= columns.needs_exact(use.signal, rows)
+                inputs.append(columns.signal_values(use.signal)[rows])
+                unique |= columns.needs_exact(use.signal, rows)
             else:
-                made_of += columns.table.field_columns(columns.table_rows(rows), use.signal.quantity.fields)
-        keys = np.column_stack([*made_of, np.where(alone, rows, -1.0)])
-        keys[columns.find_worthless(self.profile, rows) & ~alone] = np.inf
+                inputs += columns.table.field_columns(columns.table_rows(rows), use.signal.quantity.fields)
+        keys = np.column_stack([*inputs, np.where(unique, rows, -1.0)])
+        keys[columns.find_worthless(self.profile, rows) & ~unique] = np.inf
         return [bytes(key) for key in keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1]))).ravel().tolist()]
 
 
@@ -99,25 +98,25 @@ def score_columns(
     """Score the table, or only these rows of it, by columns."""
     if table.similarity_error > 0.0 and fetch is None:
         raise InvalidInput(
-            f"the similarities are up to {table.similarity_error:g} off; give `fetch`, which brings the true ones"
+            f"similarities have an error of up to {table.similarity_error:g}; pass `fetch`, which returns exact ones"
         )
-    everyone = SignalColumns(table, at, _check_rows(rows, table), fetch)
-    scorer.check_question(profile, asked=asked, found=asked or not len(everyone) or everyone.questioned)
+    columns = SignalColumns(table, at, _check_rows(rows, table), fetch)
+    scorer.check_question(profile, asked=asked, found=asked or not len(columns) or columns.questioned)
 
-    shut: Counter[str] = Counter()
-    passed = _apply_gates(everyone, profile, shut)
+    gated_out: Counter[str] = Counter()
+    passed = _apply_gates(columns, profile, gated_out)
     sets = compute_set_signals(passed, profile, all_rows(passed))
-    scores = passed.score(profile, {name: found.values for name, found in sets.items()})
-    seen = ScoredColumns(
+    scores = passed.score(profile, {name: column.values for name, column in sets.items()})
+    scored = ScoredColumns(
         profile=profile,
         columns=passed,
         sets=sets,
         scores=scores,
         error_bound=passed.score_error_bound(profile),
-        gated_out=shut,
+        gated_out=gated_out,
     )
-    _refuse_missing(seen)
-    return seen
+    _refuse_missing(scored)
+    return scored
 
 
 def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
@@ -127,38 +126,42 @@ def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
     numbers = np.asarray(rows, dtype=np.intp)
     ordered = bool((numbers[1:] > numbers[:-1]).all())
     if not ordered or (len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(table)):
-        raise InvalidInput(f"`rows` are not rows of a table of {len(table)}, in order and each once")
+        raise InvalidInput(f"`rows` is not a sorted list of distinct rows of a table of {len(table)}")
     return None if len(numbers) == len(table) else numbers
 
 
-def _apply_gates(columns: SignalColumns, profile: Profile, shut: Counter[str]) -> SignalColumns:
+def _apply_gates(columns: SignalColumns, profile: Profile, gated_out: Counter[str]) -> SignalColumns:
     """Return the rows that pass every gate, and count the others."""
     for gate in profile.gates:
-        kept = np.flatnonzero(np.logical_or.reduce([_passes_gate(columns, way) for way in gate.alternatives]))
-        if len(kept) < len(columns):
-            shut[f"gate:{gate.signal.name}"] = len(columns) - len(kept)
-            columns = columns.take_rows(kept)
+        passing = np.flatnonzero(
+            np.logical_or.reduce([_passes_gate(columns, alternative) for alternative in gate.alternatives])
+        )
+        if len(passing) < len(columns):
+            gated_out[f"gate:{gate.signal.name}"] = len(columns) - len(passing)
+            columns = columns.take_rows(passing)
     return columns
 
 
-def _passes_gate(columns: SignalColumns, way: Gate) -> NDArray[np.bool_]:
+def _passes_gate(columns: SignalColumns, alternative: Gate) -> NDArray[np.bool_]:
     """Return whether each row opens the gate; the reference decides rows within the error."""
-    value = columns.signal_values(way.signal)
-    passes: NDArray[np.bool_] = value >= way.at_least
-    slack = columns.error_bound(way.signal)
+    value = columns.signal_values(alternative.signal)
+    passes: NDArray[np.bool_] = value >= alternative.at_least
+    slack = columns.error_bound(alternative.signal)
     if slack > 0.0:
-        close = np.flatnonzero(np.abs(value - way.at_least) <= slack)
-        passes[close] = columns.exact_values(way.signal, close) >= way.at_least
+        close = np.flatnonzero(np.abs(value - alternative.at_least) <= slack)
+        passes[close] = columns.exact_values(alternative.signal, close) >= alternative.at_least
     return passes
 
 
-def _refuse_missing(seen: ScoredColumns) -> None:
+def _refuse_missing(scored_columns: ScoredColumns) -> None:
     """Raise the reference scorer's error for the first row that lacks required evidence."""
-    missing = np.isnan(seen.scores)
+    missing = np.isnan(scored_columns.scores)
     if missing.any():
         first = np.flatnonzero(missing)[:1]
-        seen.explain_rows_once(first)
-        raise InvalidInput(f"`fetch` brought evidence for {seen.columns.ids(first)[0]!r} that the table does not have")
+        scored_columns.explain_rows_once(first)
+        raise InvalidInput(
+            f"`fetch` returned evidence for {scored_columns.columns.ids(first)[0]!r} that the table does not have"
+        )
 
 
 def rank_table(
@@ -174,27 +177,27 @@ def rank_table(
     """Return the best `limit` rows of the table, exactly as the reference ranks all of it.
 
     With `rows`, sorted and distinct, only these are candidates. A table with a similarity error needs `fetch`, which
-    brings the exact similarities of a few rows.
+    returns candidates with exact similarities.
     """
     at = scorer.check_arguments(at, limit)
     return select_best(score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows), limit)
 
 
-def select_best(seen: ScoredColumns, limit: int) -> Ranking:
+def select_best(scored_columns: ScoredColumns, limit: int) -> Ranking:
     """Return the best `limit` of the scored rows."""
-    profile, columns = seen.profile, seen.columns
-    excluded = Counter(seen.gated_out)
-    contenders = _find_contenders(seen.scores, profile, limit, seen.error_bound, excluded)
-    scores = seen.exact_scores(contenders)
+    profile, columns = scored_columns.profile, scored_columns.columns
+    excluded = Counter(scored_columns.gated_out)
+    contenders = _find_contenders(scored_columns.scores, profile, limit, scored_columns.error_bound, excluded)
+    scores = scored_columns.exact_scores(contenders)
 
     passes = scores >= profile.min_score
     shown = _order_best(columns, contenders[passes], scores[passes], limit)
     excluded["min_score"] += len(passes) - int(np.count_nonzero(passes))
     excluded["limit"] = len(columns) - excluded["min_score"] - len(shown)
     scheme = Scheme(profile, columns.at)
-    pairs = zip(columns.candidates(shown), seen.explain_rows_once(shown), strict=True)
+    pairs = zip(columns.candidates(shown), scored_columns.explain_rows_once(shown), strict=True)
     scored = tuple(Scored.of(candidate, explanation, scheme) for candidate, explanation in pairs)
-    proof = Proof.scan(len(columns) + sum(seen.gated_out.values()))
+    proof = Proof.scan(len(columns) + sum(scored_columns.gated_out.values()))
     return Ranking(scheme=scheme, scored=scored, proof=proof, excluded=order_exclusions(profile, excluded))
 
 
@@ -206,14 +209,14 @@ def _order_best(columns: SignalColumns, rows: Rows, scores: Floats, limit: int) 
 
 def _find_contenders(scores: Floats, profile: Profile, limit: int, slack: float, excluded: Counter[str]) -> Rows:
     """Return the rows that the reference must score: those near `min_score`, and the best few."""
-    least = profile.min_score
-    excluded["min_score"] = int(np.count_nonzero(scores < least - slack))
+    min_score = profile.min_score
+    excluded["min_score"] = int(np.count_nonzero(scores < min_score - slack))
     last = nth_largest(scores, limit)
-    if last <= least + slack:
-        return np.flatnonzero(scores >= least - slack)
+    if last <= min_score + slack:
+        return np.flatnonzero(scores >= min_score - slack)
     chosen = scores >= last - 2.0 * slack
-    if least > 0.0 and np.count_nonzero(scores <= least + slack) > excluded["min_score"]:
-        chosen |= np.abs(scores - least) <= slack
+    if min_score > 0.0 and np.count_nonzero(scores <= min_score + slack) > excluded["min_score"]:
+        chosen |= np.abs(scores - min_score) <= slack
     return np.flatnonzero(chosen)
 
 
@@ -234,12 +237,12 @@ def why_in_table(
     """
     at = scorer.check_arguments(at, limit)
     row = _find_row(id, table, rows)
-    seen = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
+    scored_columns = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
 
     def rival(last: int) -> Scored | None:
-        return find_rival(select_best(seen, last), table.ids[row], last)
+        return find_rival(select_best(scored_columns, last), table.ids[row], last)
 
-    return explain_position(_position_of(seen, row), profile, at, limit=limit, rival=rival)
+    return explain_position(_position_of(scored_columns, row), profile, at, limit=limit, rival=rival)
 
 
 def explain_rows(
@@ -254,43 +257,45 @@ def explain_rows(
 ) -> list[tuple[Candidate, Explanation]]:
     """Return the candidates of these rows, with the explanations that `why_in_table` gives."""
     at = scorer.check_arguments(at, None)
-    seen = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
-    standings = [_position_of(seen, row) for row in wanted]
-    return [(one.candidate, explain_candidate(one, profile, at)) for one in standings]
+    scored_columns = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
+    positions = [_position_of(scored_columns, row) for row in wanted]
+    return [(one.candidate, explain_candidate(one, profile, at)) for one in positions]
 
 
 def _find_row(id: str, table: CandidateTable, rows: Rows | None) -> int:
     """Return the row of that id; raise if it is not among the candidates."""
-    looked_at = range(len(table)) if rows is None else rows.tolist()
-    row = next((row for row in looked_at if table.ids[row] == id), None)
+    candidates = range(len(table)) if rows is None else rows.tolist()
+    row = next((row for row in candidates if table.ids[row] == id), None)
     if row is None:
         raise candidate_not_found(id)
     return row
 
 
-def _position_of(seen: ScoredColumns, row: int) -> CandidatePosition:
+def _position_of(scored_columns: ScoredColumns, row: int) -> CandidatePosition:
     """Return the row's position among the rows that passed the gates.
 
     A row that did not pass is scored together with them.
     """
-    columns, sets = seen.columns, seen.sets
+    columns, sets = scored_columns.columns, scored_columns.sets
     passed = columns.has_row(row)
     if not passed:
         columns = columns.with_row(row)
-        sets = compute_set_signals(columns, seen.profile, all_rows(columns))
-    here = columns.row_index(row)
-    (candidate,) = columns.candidates(np.array([here]))
-    return CandidatePosition(candidate, set_evidence(sets, here), _find_place(seen, here) if passed else None)
+        sets = compute_set_signals(columns, scored_columns.profile, all_rows(columns))
+    index = columns.row_index(row)
+    (candidate,) = columns.candidates(np.array([index]))
+    return CandidatePosition(
+        candidate, set_evidence(sets, index), _find_place(scored_columns, index) if passed else None
+    )
 
 
-def _find_place(seen: ScoredColumns, here: int) -> int | None:
+def _find_place(scored_columns: ScoredColumns, index: int) -> int | None:
     """Return the row's place, or `None` below the minimum; the reference decides close scores."""
-    own = float(seen.exact_scores(np.array([here]))[0])
-    if own < seen.profile.min_score:
+    own = float(scored_columns.exact_scores(np.array([index]))[0])
+    if own < scored_columns.profile.min_score:
         return None
-    ahead = seen.scores > own + seen.error_bound
-    close = np.flatnonzero(~ahead & (seen.scores >= own - seen.error_bound))
-    scores = seen.exact_scores(close)
-    (id,) = seen.columns.ids(np.array([here]))
-    tied = seen.columns.ids(close[scores == own])
+    ahead = scored_columns.scores > own + scored_columns.error_bound
+    close = np.flatnonzero(~ahead & (scored_columns.scores >= own - scored_columns.error_bound))
+    scores = scored_columns.exact_scores(close)
+    (id,) = scored_columns.columns.ids(np.array([index]))
+    tied = scored_columns.columns.ids(close[scores == own])
     return 1 + int(np.count_nonzero(ahead)) + int(np.count_nonzero(scores > own)) + sum(other < id for other in tied)

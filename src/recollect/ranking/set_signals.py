@@ -1,6 +1,7 @@
-"""Compute set signals once per ranking, over the columns of all rows that passed the gates.
+"""Compute the set signals once per ranking, over the columns of all rows that passed the gates.
 
-The compared rows are sorted by relevance and id, so the order of the candidates does not change the result.
+`signals` defines their names and options. The compared rows are sorted by relevance and id, so the order of the
+candidates does not change the result.
 """
 
 import heapq
@@ -29,7 +30,7 @@ class SetSignalColumn:
 
 
 DISTINCT_DIGITS = 9
-"""How many digits of a result are kept: further digits depend on the order of the rows."""
+"""How many digits of a result count: further digits depend on the order of the rows."""
 
 SetSignalColumns = Mapping[str, SetSignalColumn]
 """The columns of a profile's set signals, by signal."""
@@ -40,9 +41,9 @@ def compute_set_signals(columns: SignalColumns, profile: Profile, rows: Rows) ->
     return {signal.name: _compute_signal(signal, columns, profile, rows) for signal in profile.set_signals}
 
 
-def all_rows(of: Sized) -> Rows:
+def all_rows(table: Sized) -> Rows:
     """Return all row numbers of a table or of its columns."""
-    return np.arange(len(of))
+    return np.arange(len(table))
 
 
 def set_evidence(sets: SetSignalColumns, row: int) -> SetEvidence:
@@ -75,16 +76,16 @@ def _find_most_relevant(columns: SignalColumns, signal: Relevance, rows: Rows, c
     relevance = columns.signal_column(signal)
     if relevance is None:
         return np.array([], dtype=np.intp)
-    here = pick_rows(relevance, rows)
-    unheard = np.isnan(here)
-    if unheard.any():
-        rows, here = rows[~unheard], here[~unheard]
-    near = rows[here >= nth_largest(here, count) - 2.0 * columns.error_bound(signal)]
-    least, most = columns.value_bounds(signal, near)
-    near = near[most >= nth_largest(least, count)]
-    true = columns.exact_values(signal, near)
-    named = zip((-true).tolist(), columns.ids(near), near.tolist(), strict=True)
-    return np.array([row for *_, row in heapq.nsmallest(count, named)], dtype=np.intp)
+    values = pick_rows(relevance, rows)
+    missing = np.isnan(values)
+    if missing.any():
+        rows, values = rows[~missing], values[~missing]
+    near = rows[values >= nth_largest(values, count) - 2.0 * columns.error_bound(signal)]
+    lowest, highest = columns.value_bounds(signal, near)
+    near = near[highest >= nth_largest(lowest, count)]
+    exact = columns.exact_values(signal, near)
+    keyed = zip((-exact).tolist(), columns.ids(near), near.tolist(), strict=True)
+    return np.array([row for *_, row in heapq.nsmallest(count, keyed)], dtype=np.intp)
 
 
 def _compute_newest(signal: Newest, columns: SignalColumns, rows: Rows) -> SetSignalColumn:
@@ -103,9 +104,9 @@ def _compute_newest(signal: Newest, columns: SignalColumns, rows: Rows) -> SetSi
     for i in np.flatnonzero(newer.any(axis=1)).tolist():
         twins: list[int] = np.flatnonzero(newer[i]).tolist()
         near = [(float(cosines[i, twin]), float(above[i, twin])) for twin in twins]
-        unlike = [(_dissimilarity(cosine, least, signal.same), -cosine) for cosine, least in near]
-        nearest = unlike.index(min(unlike))
-        values[rows[i]] = unlike[nearest][0]
+        differences = [(_dissimilarity(cosine, threshold, signal.same), -cosine) for cosine, threshold in near]
+        nearest = differences.index(min(differences))
+        values[rows[i]] = differences[nearest][0]
         others = f" and {len(twins) - 1} more" if len(twins) > 1 else ""
         notes[int(rows[i])] = (
             f"newer and nearly the same (cosine {near[nearest][0]:.2f}): {rivals.ids[twins[nearest]]}{others}"
@@ -119,9 +120,9 @@ def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
     Rows without a session share none. Within a session, rows without a speaker count as one speaker.
     """
     sessions, speakers = columns.label_codes("session", rows), columns.label_codes("speaker", rows)
-    together = (sessions[:, None] == sessions[None, :]) & (sessions != NO_LABEL)[:, None]
-    found: NDArray[np.bool_] = together & (speakers[:, None] == speakers[None, :])
-    return found
+    same_session = (sessions[:, None] == sessions[None, :]) & (sessions != NO_LABEL)[:, None]
+    same_voice: NDArray[np.bool_] = same_session & (speakers[:, None] == speakers[None, :])
+    return same_voice
 
 
 def _dissimilarity(cosine: float, above: float, same: float | None) -> float:
@@ -132,19 +133,18 @@ def _dissimilarity(cosine: float, above: float, same: float | None) -> float:
 def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance, rows: Rows) -> SetSignalColumn:
     values = np.full(len(columns), np.nan)
     dates = clock_dates(signal.clock, columns)
-    heard = columns.signal_column(relevance)
-    if dates is None or heard is None:
+    relevances = columns.signal_column(relevance)
+    if dates is None or relevances is None:
         return SetSignalColumn(values, _no_note)
-    here = pick_rows(heard, rows)
-    rows = rows[~(np.isnan(here) | np.isnan(pick_rows(dates, rows)))]
+    rows = rows[~(np.isnan(pick_rows(relevances, rows)) | np.isnan(pick_rows(dates, rows)))]
     steps = _relevance_steps(columns, relevance, rows)
     sessions = columns.label_codes("session", rows)
-    belonging = _session_maximum(steps, sessions)
+    session_steps = _session_maximum(steps, sessions)
     # the squares of steps are whole numbers, whose sums are exact in any order
-    squares, moments = belonging * belonging, pick_rows(dates, rows)
+    squares, moments = session_steps * session_steps, pick_rows(dates, rows)
     inside = squares * _count_newer_in_session(moments, sessions) / RELEVANCE_STEPS**2
     others = _weigh_newer(moments, squares) / RELEVANCE_STEPS**2 - inside
-    share = belonging / RELEVANCE_STEPS
+    share = session_steps / RELEVANCE_STEPS
     with np.errstate(over="ignore"):  # an extreme decay becomes 0 at once
         fading = np.exp2(-(others / signal.half + inside / signal.half_inside))
     values[rows] = np.round(share * fading, DISTINCT_DIGITS)
@@ -154,9 +154,9 @@ def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance
         if place == len(rows) or rows[place] != row:
             return None
         newer = others[place] + inside[place]
-        what = "" if sessions[place] == NO_LABEL else "its session is "
-        since = f"{newer:.1f} such since" if newer >= 0.05 else "nothing relevant since"
-        return f"{what}{share[place]:.0%} as relevant as the best; {since}"
+        owner = "" if sessions[place] == NO_LABEL else "its session is "
+        since = f"{newer:.1f} such memories since" if newer >= 0.05 else "nothing relevant since"
+        return f"{owner}{share[place]:.0%} as relevant as the best; {since}"
 
     return SetSignalColumn(values, note)
 
@@ -168,41 +168,40 @@ def _no_note(row: int) -> None:
 def _relevance_steps(columns: SignalColumns, relevance: Relevance, rows: Rows) -> Floats:
     """Return each row's relevance in steps of the best; the reference decides close values."""
     best = _find_most_relevant(columns, relevance, rows, 1)
-    most = float(columns.exact_values(relevance, best)[0]) if len(best) else 0.0
-    if most <= 0.0:
+    highest = float(columns.exact_values(relevance, best)[0]) if len(best) else 0.0
+    if highest <= 0.0:
         return np.zeros(len(rows))
     near = pick_rows(columns.signal_values(relevance), rows)
     slack = columns.error_bound(relevance)
     with np.errstate(over="ignore"):  # relative to a tiny best value, an inexact value may be infinite
-        exact = np.floor(RELEVANCE_STEPS * near / most)
+        steps = np.floor(RELEVANCE_STEPS * near / highest)
         if slack > 0.0:
-            least, utmost = ((RELEVANCE_STEPS * (near + off) / most) for off in (-slack, slack))
+            low, high = ((RELEVANCE_STEPS * (near + error) / highest) for error in (-slack, slack))
             close = np.flatnonzero(
-                np.floor(least - RELEVANCE_STEPS * ROUNDING_ERROR)
-                != np.floor(utmost + RELEVANCE_STEPS * ROUNDING_ERROR)
+                np.floor(low - RELEVANCE_STEPS * ROUNDING_ERROR) != np.floor(high + RELEVANCE_STEPS * ROUNDING_ERROR)
             )
-            exact[close] = np.floor(RELEVANCE_STEPS * columns.exact_values(relevance, rows[close]) / most)
-    return np.minimum(exact, float(RELEVANCE_STEPS))
+            steps[close] = np.floor(RELEVANCE_STEPS * columns.exact_values(relevance, rows[close]) / highest)
+    return np.minimum(steps, float(RELEVANCE_STEPS))
 
 
 def _weigh_newer(moments: Floats, weights: Floats) -> Floats:
     """Return, for each row, the total weight of newer rows."""
     order = np.argsort(moments, kind="stable")
     until = np.concatenate([np.zeros(1), np.cumsum(weights[order])])
-    found: Floats = until[-1] - until[np.searchsorted(moments[order], moments, side="right")]
-    return found
+    newer: Floats = until[-1] - until[np.searchsorted(moments[order], moments, side="right")]
+    return newer
 
 
 def _count_newer_in_session(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
     """Return, for each row, how many rows of its session are newer; 0 without a session."""
-    found = np.zeros(len(moments))
+    newer = np.zeros(len(moments))
     rows = np.flatnonzero(sessions != NO_LABEL)
     if len(rows):
         order = rows[np.lexsort((moments[rows], sessions[rows]))]
         codes, times = sessions[order], moments[order]
         at_once = np.cumsum(np.append(True, (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])))
-        found[order] = np.searchsorted(codes, codes, side="right") - np.searchsorted(at_once, at_once, side="right")
-    return found
+        newer[order] = np.searchsorted(codes, codes, side="right") - np.searchsorted(at_once, at_once, side="right")
+    return newer
 
 
 def _session_maximum(steps: Floats, sessions: NDArray[np.intp]) -> Floats:

@@ -51,7 +51,7 @@ def signal_value(signal: Signal, candidate: Candidate, at: datetime) -> float | 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How well the memory answers the query, by all evidence together."""
+    """How well the memory matches the query, by all evidence together."""
 
     name: ClassVar[str] = "relevance"
     lexical_strength: int = 3
@@ -60,12 +60,12 @@ class Relevance:
 
     def __post_init__(self) -> None:
         if self.lexical_share is None and self.overlap != 0.0:
-            raise ProfileError(f"overlap is {self.overlap!r}, but there is no lexical_share; give both")
+            raise ProfileError(f"overlap is {self.overlap!r}, but lexical_share is not set; set both")
         _ = self.rule
 
     @property
     def rule(self) -> Fusion:
-        """The rule that combines the evidence: a weighted blend, or either is enough."""
+        """The rule that combines the evidence: a blend if `lexical_share` is set, otherwise noisy-or."""
         if self.lexical_share is not None:
             return Blend(self.lexical_share, self.overlap)
         return NoisyOr(self.lexical_strength)
@@ -131,7 +131,7 @@ class Confidence(_CandidateField):
 
 @dataclass(frozen=True, slots=True)
 class Salience(_CandidateField):
-    """How much the memory stood out when it was written."""
+    """How much the memory stood out from the others when it was written."""
 
     name: ClassVar[str] = "salience"
 
@@ -147,7 +147,7 @@ class Recency:
 
     def __post_init__(self) -> None:
         if (self.half_life is None) == (self.rate_per_day is None):
-            raise ProfileError("recency fades by half_life or by rate_per_day; give one of the two")
+            raise ProfileError("recency needs half_life or rate_per_day; give exactly one of them")
         _ = self.curve
 
     @property
@@ -177,14 +177,14 @@ class Setting(_CandidateField):
 
 @dataclass(frozen=True, slots=True)
 class Linked(_CandidateField):
-    """How firmly names link the memory to the query; 1 for a name that only it mentions."""
+    """How strongly names link the memory to the query; 1 for a name that only this memory mentions."""
 
     name: ClassVar[str] = "linked"
 
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """How near the memory is to a day that the query names; earlier days count as twice as far."""
+    """How near the memory is to a day that the query names; a day before it counts as twice as far."""
 
     name: ClassVar[str] = "dated"
     half_life: timedelta = timedelta(days=7)
@@ -232,7 +232,7 @@ class Frequency(_CandidateCount):
 
 @dataclass(frozen=True, slots=True)
 class Rarity(_CandidateCount):
-    """How seldom the memory was served, so that others are served too; 1 if never."""
+    """How rarely the memory was served, which gives the others a chance; 1 if never."""
 
     name: ClassVar[str] = "rarity"
     count_field: ClassVar[str] = "served"
@@ -291,7 +291,7 @@ class KindPriority:
     def __post_init__(self) -> None:
         for priority in (*self.priorities.values(), self.otherwise):
             if not 0.0 <= priority <= 1.0:
-                raise ProfileError(f"a priority of {priority!r} is not within 0..1")
+                raise ProfileError(f"priority {priority!r} is not within 0..1")
 
     @property
     def quantity(self) -> Quantity:
@@ -343,10 +343,10 @@ class SetSignalValue:
 class Newest:
     """1 unless a newer memory says nearly the same, then 0.
 
-    With `same`, the value falls with the cosine and is 0 from the cosine `same` on. Only the `among` most relevant
-    candidates are compared, by the cosine of their vectors; the others keep 1. For one speaker in one session, the
-    threshold is `above_inside`, since a repeated statement there is a correction. Without a vector or a date there is
-    no value.
+    Two memories say nearly the same if the cosine of their vectors is above `above`. With `same`, the value falls as
+    the cosine rises and is 0 from the cosine `same` on. Only the `among` most relevant candidates are compared; the
+    others keep 1. For one speaker in one session, the threshold is `above_inside`, since a repeated statement there is
+    a correction. A candidate without a vector or a date has no value.
     """
 
     name: ClassVar[str] = "newest"
@@ -364,16 +364,16 @@ class Newest:
                 raise ProfileError(f"newest: {option} is {cosine!r}; give a cosine above 0 and at most 1")
         if self.same_voice_threshold > self.above:
             raise ProfileError(
-                f"newest: above_inside is {self.same_voice_threshold!r}; give at most what `above` has, {self.above!r}"
+                f"newest: above_inside is {self.same_voice_threshold!r}; give at most {self.above!r}, as above has"
             )
         if self.same is not None and not self.above < self.same <= 1.0:
-            raise ProfileError(f"newest: same is {self.same!r}; give a cosine over {self.above!r} and at most 1")
+            raise ProfileError(f"newest: same is {self.same!r}; give a cosine above {self.above!r} and at most 1")
         if self.among < 2:
-            raise ProfileError(f"newest: among is {self.among!r}; twins are at least 2")
+            raise ProfileError(f"newest: among is {self.among!r}; give at least 2")
 
     @property
     def same_voice_threshold(self) -> float:
-        """The cosine from which one speaker in one session says the same again."""
+        """The cosine above which two statements of one speaker in one session count as the same."""
         return self.above if self.above_inside is None else self.above_inside
 
     @property
@@ -388,12 +388,12 @@ class Thread:
 
     A memory is as relevant here as the best of its session, relative to the best of all, in `RELEVANCE_STEPS` steps.
     That is halved for every `half` newer memories of other sessions that are as relevant as the best, and for every
-    `half_inside` of its own session; less relevant ones count by the square of their relevance. The value therefore
-    fades with newer memories, not with days: an old thread without a successor is still current.
+    `half_inside` of its own session. A less relevant memory counts by the square of its relevance. The value therefore
+    falls with the number of newer memories, not with days: an old thread without a successor is still current.
     """
 
     name: ClassVar[str] = "thread"
-    how_to_raise: ClassVar[str] = "if its session were more relevant, or less that is relevant were newer"
+    how_to_raise: ClassVar[str] = "if its session were more relevant, or fewer relevant memories were newer"
     possible_values: ClassVar[None] = None
     half: float = 8.0
     half_inside: float = 3.0
@@ -406,7 +406,7 @@ class Thread:
 
 
 RELEVANCE_STEPS = 16
-"""The steps of relevance in a thread; only values near a step must be computed exactly."""
+"""How many steps of relevance a thread has; only values near a step must be computed exactly."""
 
 SetSignal: TypeAlias = Newest | Thread
 """A set signal: a frozen dataclass whose fields are the options a profile may set."""

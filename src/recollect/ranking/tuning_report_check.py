@@ -63,78 +63,76 @@ def refuse_unproven_profile(profile: Profile, report: str | None) -> None:
     if ours is None or fingerprint(ours) == fingerprint(profile):
         return
     if report is None:
-        told = (
-            f"it has the name of a built-in profile, but other numbers than {ours.name} {ours.version}, and no report"
-        )
-        raise _profile_error(profile, f"{told}; give it a name of its own, or tune it with `recollect profiles tune`")
+        problem = f"it has the name of the built-in profile {ours.name} {ours.version}, but other numbers and no report"
+        raise _profile_error(profile, f"{problem}; rename it, or tune it with `recollect profiles tune`")
     if profile.version == ours.version:
-        told = f"it has the name and the version of the built-in {ours.name} {ours.version}, but other numbers"
-        raise _profile_error(profile, f"{told}; raise its version, or give it a name of its own")
+        problem = f"it has the name and version of the built-in profile {ours.name} {ours.version}, but other numbers"
+        raise _profile_error(profile, f"{problem}; raise its version, or rename it")
 
 
 def _check_report(profile: Profile, report: str) -> None:
-    found = _parse_report(profile, report)
-    measured = found.get(FINGERPRINT_KEY)
+    content = _parse_report(profile, report)
+    measured = content.get(FINGERPRINT_KEY)
     if not isinstance(measured, str):
         raise _report_error(profile, f"has no {FINGERPRINT_KEY}")
     if measured != fingerprint(profile):
-        told = f"its numbers are not those that its report {show(profile.report)} tells of"
-        raise _profile_error(profile, f"{told}; {REPORT_REMEDY}")
-    _refuse_missing_entries(profile, found)
-    _refuse_wrong_name(profile, found)
-    _refuse_wrong_numbers(profile, found)
-    _refuse_infinite(profile, found)
-    _refuse_no_gain(profile, found)
+        problem = f"its numbers differ from those that its report {show(profile.report)} measured"
+        raise _profile_error(profile, f"{problem}; {REPORT_REMEDY}")
+    _refuse_missing_entries(profile, content)
+    _refuse_wrong_name(profile, content)
+    _refuse_wrong_numbers(profile, content)
+    _refuse_infinite(profile, content)
+    _refuse_no_gain(profile, content)
 
 
 def _refuse_missing_entries(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report that lacks measurements, or says that the numbers are no better."""
     for name in REQUIRED_ENTRY_KEYS:
-        told = report.get(name)
-        if not isinstance(told, list) or not told or not all(isinstance(one, dict) for one in told):
-            raise _report_error(profile, f"tells nothing of its {name}")
-        lacking = [key for one in told for key in REQUIRED_ENTRY_KEYS[name] if key not in one]
-        if lacking:
-            raise _report_error(profile, f"does not say the {lacking[0]} of each of its {name}")
+        entries = report.get(name)
+        if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
+            raise _report_error(profile, f"has no list of {name}")
+        missing = [key for one in entries for key in REQUIRED_ENTRY_KEYS[name] if key not in one]
+        if missing:
+            raise _report_error(profile, f"has no {missing[0]} in one of its {name}")
     carries_over = report.get(CARRIES_OVER_KEY)
     if not isinstance(carries_over, bool):
-        raise _report_error(profile, f"does not say whether it {CARRIES_OVER_KEY}")
+        raise _report_error(profile, f"has no {CARRIES_OVER_KEY}, which is true or false")
     if not carries_over:
-        told = "says that its numbers are no better where they were not fitted"
-        raise _report_error(profile, f"{told} ({CARRIES_OVER_KEY} is false)")
+        problem = "says that its numbers are no better on data they were not fitted to"
+        raise _report_error(profile, f"{problem} ({CARRIES_OVER_KEY} is false)")
 
 
 def _refuse_wrong_name(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report of another profile or version."""
     for what, own in (("profile", profile.name), ("version", profile.version)):
         if report.get(what) != own:
-            raise _report_error(profile, f"tells of the {what} {show(report.get(what))}, and not of {show(own)}")
+            raise _report_error(profile, f"is about the {what} {show(report.get(what))}, not {show(own)}")
 
 
 def _refuse_wrong_numbers(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report whose numbers differ from the profile's weights and floors."""
     weights = [(term.signal.name, "weight", term.weight) for term in profile.terms]
     floors = [(factor.signal.name, "floor", factor.floor) for factor in profile.factors]
-    told = [(one["signal"], one["number"], one["after"]) for one in report[NUMBERS_KEY]]
-    untold = [one for one in (*weights, *floors) if one not in told]
-    if untold:
-        signal, what, value = untold[0]
-        raise _report_error(profile, f"does not say in its {NUMBERS_KEY} that the {what} of {signal} is {value}")
-    if len(told) > len(weights) + len(floors):
+    reported = [(one["signal"], one["number"], one["after"]) for one in report[NUMBERS_KEY]]
+    missing = [one for one in (*weights, *floors) if one not in reported]
+    if missing:
+        signal, what, value = missing[0]
+        raise _report_error(profile, f"does not have the {what} of {signal}, {value}, in its {NUMBERS_KEY}")
+    if len(reported) > len(weights) + len(floors):
         raise _report_error(profile, f"has more {NUMBERS_KEY} than the profile has weights and floors")
 
 
 def _refuse_infinite(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report that contains a number that is not finite."""
-    waiting = list(report.items())
-    while waiting:
-        name, value = waiting.pop()
+    pending = list(report.items())
+    while pending:
+        name, value = pending.pop()
         if isinstance(value, dict):
-            waiting += [(f"{name}.{key}", one) for key, one in value.items()]
+            pending += [(f"{name}.{key}", one) for key, one in value.items()]
         elif isinstance(value, list):
-            waiting += [(f"{name}[{place}]", one) for place, one in enumerate(value)]
+            pending += [(f"{name}[{place}]", one) for place, one in enumerate(value)]
         elif isinstance(value, int | float) and not abs(value) <= MAX_FIGURE:  # rejects NaN too
-            raise _report_error(profile, f"says that {show(name)} is {show(value)}, which is no finite number")
+            raise _report_error(profile, f"has {show(value)} for {show(name)}, which is not a finite number")
 
 
 def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
@@ -143,15 +141,15 @@ def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
     means = [_read_mean(rows[0].get(name)) for name in ("before", "held_out", "gained")] if len(rows) == 1 else []
     if not means or None in means:
         raise _report_error(
-            profile, f"does not say once what all folders together were {WORTH_MEASURE} before and held out"
+            profile, f"needs one figure {WORTH_MEASURE} for all folders together, with before, held_out and gained"
         )
     before, held_out, gained = (one or 0.0 for one in means)
-    told = f"says that it {CARRIES_OVER_KEY}, but what was held out went from {before:g} to {held_out:g}"
+    problem = f"says {CARRIES_OVER_KEY}, but on held-out data {WORTH_MEASURE} went from {before:g} to {held_out:g}"
     if gained <= 0.0 or not math.isclose(gained, held_out - before, abs_tol=FIGURE_TOLERANCE):
-        raise _report_error(profile, f"{told}, a gain of {gained:g}")
+        raise _report_error(profile, f"{problem}, a gain of {gained:g}")
     low = _read_interval_low(rows[0]["gained"])
     if low is None or low <= 0.0:
-        raise _report_error(profile, f"{told}, a gain of {gained:g} that does not differ from none by more than chance")
+        raise _report_error(profile, f"{problem}, a gain of {gained:g} that may be due to chance")
 
 
 def _read_mean(figure: Any) -> float | None:
@@ -175,9 +173,7 @@ def _parse_report(profile: Profile, report: str) -> dict[str, Any]:
         raise _report_error(profile, f"cannot be read: {error}") from error
 
 
-REPORT_REMEDY = (
-    "tune it again with `recollect profiles tune`, or take its line `report` out and give it a name of its own"
-)
+REPORT_REMEDY = "tune it again with `recollect profiles tune`, or remove its line `report` and rename it"
 """The advice in the error about a report that does not match the profile."""
 
 

@@ -33,7 +33,7 @@ MAX_TRIED_QUANTITIES = 16
 class Gated:
     """The candidate did not pass a gate: the signal had no evidence, or too little of it.
 
-    `otherwise` has the other signals that open the gate, with the minimum of each.
+    `otherwise` has the other signals that would open the gate, with the minimum of each.
     """
 
     signal: str
@@ -150,16 +150,16 @@ def why_ranked(
     ranking = scorer.rank_candidates(candidates, profile, at, asked=asked)
     place = next((place for place, one in enumerate(ranking, start=1) if one.id == id), None)
     rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
-    given = scorer.compute_set_evidence(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
-    standing = CandidatePosition(candidate, given, place)
+    set_values = scorer.compute_set_evidence(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
+    position = CandidatePosition(candidate, set_values, place)
     return explain_position(
-        standing, profile, at, limit=limit, rival=lambda last: find_rival(ranking, candidate.id, last)
+        position, profile, at, limit=limit, rival=lambda last: find_rival(ranking, candidate.id, last)
     )
 
 
 def candidate_not_found(id: str) -> NotFound:
     """Return the error for an unknown candidate id."""
-    return NotFound(f"no candidate is called {id!r}")
+    return NotFound(f"candidate {id!r} does not exist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class CandidatePosition:
 
 
 def explain_position(
-    standing: CandidatePosition,
+    position: CandidatePosition,
     profile: Profile,
     at: datetime,
     *,
@@ -180,9 +180,9 @@ def explain_position(
     rival: Callable[[int], Scored | None],
 ) -> Why:
     """Explain a position for a limit; `rival` returns the last one in without the candidate."""
-    candidate, place = standing.candidate, standing.place
+    candidate, place = position.candidate, position.place
     gate = scorer.closed_gate(candidate, profile, at)
-    explanation = explain_candidate(standing, profile, at)
+    explanation = explain_candidate(position, profile, at)
     if gate is not None:
         otherwise = {way.signal.name: way.at_least for way in gate.otherwise}
         fate: Fate = Gated(gate.signal.name, signal_value(gate.signal, candidate, at), gate.at_least, otherwise)
@@ -192,17 +192,17 @@ def explain_position(
         fate = Outranked(place, limit)
     else:
         return Why(candidate, explanation, Ranked(place))
-    wanted = _TargetScore(candidate.id, profile.min_score, None if limit is None else rival(limit))
-    return Why(candidate, explanation, fate, _find_changes(candidate, explanation, profile, at, wanted))
+    target = _TargetScore(candidate.id, profile.min_score, None if limit is None else rival(limit))
+    return Why(candidate, explanation, fate, _find_changes(candidate, explanation, profile, at, target))
 
 
 def changes_to_reach(reason: Why, ranking: Ranking, limit: int) -> tuple[SignalChange, ...]:
-    """Return what would have put the candidate among the first `limit`; empty if it is there."""
+    """Return the changes that would have put the candidate among the first `limit`; none if it is."""
     if reason.id in [one.id for one in ranking[:limit]]:
         return ()
     profile, rival = ranking.scheme.profile, find_rival(ranking, reason.id, limit)
-    wanted = _TargetScore(reason.id, profile.min_score, rival)
-    return _find_changes(reason.candidate, reason.explanation, profile, ranking.at, wanted)
+    target = _TargetScore(reason.id, profile.min_score, rival)
+    return _find_changes(reason.candidate, reason.explanation, profile, ranking.at, target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,42 +219,42 @@ class _TargetScore:
         return self.rival is None or (-score, self.id) < (-float(self.rival.score), self.rival.id)
 
 
-def explain_candidate(standing: CandidatePosition, profile: Profile, at: datetime) -> Explanation:
-    """Explain the candidate; behind a gate, missing evidence without a value counts 0.
+def explain_candidate(position: CandidatePosition, profile: Profile, at: datetime) -> Explanation:
+    """Explain the candidate; if it does not pass a gate, missing required evidence counts 0.
 
-    The scorer would refuse such evidence, but never scores a candidate that its gates keep out.
+    The scorer would raise an error for missing required evidence, but it never scores such a candidate.
     """
-    gated = scorer.closed_gate(standing.candidate, profile, at) is not None
-    return scorer.explain(standing.candidate, profile.lenient if gated else profile, at, standing.set_evidence)
+    gated = scorer.closed_gate(position.candidate, profile, at) is not None
+    return scorer.explain(position.candidate, profile.lenient if gated else profile, at, position.set_evidence)
 
 
 def find_rival(ranking: Ranking, id: MemoryId, limit: int) -> Scored | None:
-    """Return the candidate whose place it would have to take, or `None` if places are free."""
+    """Return the candidate that this one would have to outrank, or `None` if a place is free."""
     others = [one for one in ranking if one.id != id]
     return None if len(others) < limit else others[limit - 1]
 
 
 def _find_changes(
-    candidate: Candidate, explanation: Explanation, profile: Profile, at: datetime, wanted: _TargetScore
+    candidate: Candidate, explanation: Explanation, profile: Profile, at: datetime, target: _TargetScore
 ) -> tuple[SignalChange, ...]:
     closed = [gate for gate in profile.gates if not scorer.passes(gate, candidate, at)]
-    heard = {part.signal for part in explanation.parts if not part.assumed}
-    heard |= {scale.factor for scale in explanation.scales if not scale.assumed}
-    insisted = {use.signal.name for use in profile.uses if use.missing is None}
+    with_evidence = {part.signal for part in explanation.parts if not part.assumed}
+    with_evidence |= {scale.factor for scale in explanation.scales if not scale.assumed}
+    required = {use.signal.name for use in profile.uses if use.missing is None}
     signals: dict[str, Signal | SetSignal] = {
         way.signal.name: way.signal for gate in closed for way in gate.alternatives
     }
     signals |= {use.signal.name: use.signal for use in profile.uses}
     changes: list[SignalChange] = []
     for name, value in _changeable_values(explanation, closed, candidate, at).items():
-        if insisted - heard - {name}:
-            continue  # past the gates, the profile would still lack required evidence
+        if required - with_evidence - {name}:
+            continue  # even past the gates, other required evidence would be missing
         opening = [way.at_least for gate in closed for way in gate.alternatives if way.signal.name == name]
         if len(opening) < len(closed):
             continue  # it does not open all closed gates
         floor = max([value or 0.0, *opening])
-        least = _smallest_sufficient(explanation, name, floor, wanted)
-        needed = None if least is None else _next_possible_value(signals[name], least)
+        smallest = _smallest_sufficient(explanation, name, floor, target)
+        needed = None if smallest is None else _next_possible_value(signals[name], smallest)
         if needed is not None:
             changes.append(SignalChange(name, value, needed, _describe_quantity(signals[name], needed)))
     return tuple(sorted(changes, key=lambda change: (change.size, change.signal)))
@@ -270,11 +270,11 @@ def _changeable_values(
     return {**parts, **scales, **gated}
 
 
-def _smallest_sufficient(explanation: Explanation, signal: str, floor: float, wanted: _TargetScore) -> float | None:
+def _smallest_sufficient(explanation: Explanation, signal: str, floor: float, target: _TargetScore) -> float | None:
     """Return the smallest sufficient value from `floor` on, by bisection; `None` if 1 is not."""
 
     def enough(value: float) -> bool:
-        return wanted.is_reached_by(_with_value(explanation, signal, value).score)
+        return target.is_reached_by(_with_value(explanation, signal, value).score)
 
     if enough(floor):
         return floor
@@ -312,7 +312,7 @@ def _describe_quantity(signal: Signal | SetSignal, value: float) -> str | None:
     if isinstance(signal, SetSignal):
         return signal.how_to_raise
     if isinstance(signal, Addressed):
-        return "if the question named who said it"
+        return "if the question named the speaker"
     if isinstance(signal, Linked):
         return "if rarer names linked it to the question"
     if isinstance(signal.quantity, KindWorth):
@@ -325,7 +325,7 @@ def _describe_quantity(signal: Signal | SetSignal, value: float) -> str | None:
     match curve:
         case HalfLife() | ExponentialDecay():
             tenths = _first_sufficient(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
-            since = "old" if isinstance(signal.quantity, Age) else "from a day that is named"
+            since = "old" if isinstance(signal.quantity, Age) else "from a day in the question"
             return None if tenths is None else f"at most {tenths / 10.0:g} {'day' if tenths == 10 else 'days'} {since}"
         case LinearSaturation():
             count = _first_sufficient(lambda count: curve(count) >= value, math.ceil(quantity), 1)
@@ -372,22 +372,24 @@ def describe_fate(fate: Fate, memory: Memory | None = None, by: str | None = Non
             replacement = _describe_replacement(barrier, memory, by)
             return f"is not recalled: {_describe_barrier(barrier, status, memory)}{replacement}"
         case Gated(signal, value, at_least, otherwise):
-            found = (
+            shortfall = (
                 f"{signal} is {_format_below(value, at_least)}"
                 if value is not None
                 else f"it has no evidence for {signal}"
             )
-            return f"did not pass the gate: {found}, and {at_least:g} is needed{_describe_alternatives(otherwise)}"
+            return f"did not pass the gate: {shortfall}, and {at_least:g} is needed{_describe_alternatives(otherwise)}"
         case BelowMinimum(min_score):
             return f"is below the minimum score of {min_score:g}"
         case Outranked(place, limit):
             return f"is at place {place}, and the limit is {limit}"
         case Unpacked(reason, cost, room, None, _):
             left = tokens_left(room)
-            return f"was ranked but not packed: it costs {cost} tokens, {left} were left, and {reason} decided"
+            tokens = f"it costs {cost} tokens, {left} were left"
+            return f"was ranked but not packed: {tokens}, and the limit of {reason} applied"
         case Unpacked(_, cost, room, budget, _):
             left = tokens_left(room)
-            return f"was ranked but not packed: it costs {cost} tokens, {left} were left; {budget} in all would do"
+            tokens = f"it costs {cost} tokens, {left} were left"
+            return f"was ranked but not packed: {tokens}; a budget of {budget} would be enough"
         case Ranked(place):
             return f"is in, at place {place}"
         case _ as unknown:
@@ -421,17 +423,17 @@ def _describe_barrier(barrier: Barrier, status: Status, memory: Memory | None) -
         case Barrier.UNINDEXED:
             if memory is not None and memory.left:
                 return "it was old enough to leave the indexes; a coarser record is found in its place"
-            return "it is an event like another, kept without being indexed"
+            return "it repeats another event and is stored without being indexed"
         case Barrier.NOT_YET_KNOWN:
             return "it was not known yet"
         case Barrier.NOT_YET_VALID:
-            return "it holds only from later on" if since is None else f"it holds only from {format_start(since)} on"
+            return "it is not valid yet" if since is None else f"it is valid only from {format_start(since)}"
         case Barrier.NO_LONGER_VALID:
-            return "it held only until before" if until is None else f"it held only until {format_start(until)}"
+            return "it is no longer valid" if until is None else f"it was valid only until {format_start(until)}"
         case Barrier.KIND:
-            return "only other kinds were asked for"
+            return "only other kinds were requested"
         case Barrier.LEVEL:
-            return "only other levels were asked for"
+            return "only other levels were requested"
         case _ as unknown:
             assert_never(unknown)
 
@@ -444,9 +446,9 @@ def _describe_replacement(barrier: Barrier, memory: Memory | None, by: str | Non
     return f"; it was replaced by {memory.superseded_by if by is None else by}"
 
 
-def _describe_alternatives(ways: Mapping[str, float]) -> str:
+def _describe_alternatives(alternatives: Mapping[str, float]) -> str:
     """Describe the alternatives that would have opened a gate."""
-    return "".join(f", or {at_least:g} of {signal}" for signal, at_least in ways.items())
+    return "".join(f", or {at_least:g} of {signal}" for signal, at_least in alternatives.items())
 
 
 def _format_below(value: float, needed: float) -> str:

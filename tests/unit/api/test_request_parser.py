@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_told_with_its_field(model: type, given: dict[str, 
 
 
 def test_a_profile_that_is_not_there_is_told_as_the_engine_tells_it_and_no_file_is_looked_for() -> None:
-    with pytest.raises(NotFound, match="no profile is called '/etc/passwd'; known are"):
+    with pytest.raises(NotFound, match="unknown profile '/etc/passwd'; known are"):
         read_request(Recall, {"scope": "acme", "query": "a", "profile": "/etc/passwd"})
 
 

@@ -200,12 +200,12 @@ def test_what_is_no_ordinary_file_is_refused_and_not_read(name: str, tmp_path: P
 
 BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [
     ("{", "line 2: this is not JSON"),
-    ("[]", "line 2: .* is no JSON object"),
-    ('{"id": "a", "id": "b"}', "line 2, field 'id': is there twice"),
+    ("[]", "line 2: .* is not a JSON object"),
+    ('{"id": "a", "id": "b"}', "line 2, field 'id': occurs twice"),
     ({"id": "n"}, "line 2, field 'scope': is missing; every memory has id, scope, text, created_at"),
     (a_memory("n", created_at=None), "line 2, field 'created_at': is missing"),
     (a_memory("n", created_at="2026-01-01T00:00:00"), "line 2, field 'created_at': .* has no time zone"),
-    (a_memory("n", created_at="soon"), "line 2, field 'created_at': 'soon' is no date"),
+    (a_memory("n", created_at="soon"), "line 2, field 'created_at': 'soon' is not a date"),
     (a_memory("n", valid_until="2026-01-01"), "line 2, field 'valid_until': .* has no time zone"),
     (a_memory("n", scope=""), "line 2, field 'scope'"),
     (a_memory("n", scope=7), "line 2, field 'scope'"),

@@ -139,10 +139,10 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (b"nonsense", "line 2: this is not JSON"),
         (b"[" * 100_000, "line 2: this is not JSON"),
         (b'{"id": "a", "served": ' + b"9" * 5_000 + b"}", "line 2: this is not JSON"),
-        (b"[1]", r"line 2: \[1\] is no JSON object"),
-        (b'"' + b"x" * 200 + b'"', "line 2: 'x+\\.\\.\\.x+' is no JSON object"),
+        (b"[1]", r"line 2: \[1\] is not a JSON object"),
+        (b'"' + b"x" * 200 + b'"', "line 2: 'x+\\.\\.\\.x+' is not a JSON object"),
         (b"\xff", "line 2: this is not UTF-8: invalid start byte"),
-        (b'{"id": "a", "id": "b"}', "line 2, field 'id': is there twice in one object"),
+        (b'{"id": "a", "id": "b"}', "line 2, field 'id': occurs twice in one object"),
         (b'{"id": "a", "similarity": NaN}', "line 2, field 'similarity': nan is not a finite number"),
         (b'{"id": "a", "similarity": -Infinity}', "line 2, field 'similarity': -inf is not a finite number"),
         (b'{"id": "a", "similarity": 1e999}', "line 2, field 'similarity': inf is not a finite number"),
@@ -154,9 +154,9 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (b'{"id": "a\\u0000"}', "line 2, field 'id': .*has control, invisible"),
         (b'{"id": "\\ud800"}', "line 2, field 'id': .*broken characters"),
         (b'{"id": "' + b"x" * 257 + b'"}', "line 2, field 'id': has 257 characters; at most 256"),
-        (b'{"id": "first"}', "line 2, field 'id': 'first' is on line 1 already"),
-        (line(simlarity=0.5), "line 2, field 'simlarity': no field is called so; did you mean 'similarity'"),
-        (line(zzz=0.5), "line 2, field 'zzz': no field is called so; known are id, kind"),
+        (b'{"id": "first"}', "line 2, field 'id': 'first' is already on line 1"),
+        (line(simlarity=0.5), "line 2, field 'simlarity': unknown field; did you mean 'similarity'"),
+        (line(zzz=0.5), "line 2, field 'zzz': unknown field; known are id, kind"),
         (line(**{"k" * 200: 0.5}), "line 2, field 'k+\\.\\.\\.k+'"),
         (line(kind="idea"), "line 2, field 'kind': 'idea' is not a valid kind; known are profile, preference"),
         (line(kind=3), "line 2, field 'kind': 3 is not text"),
@@ -184,8 +184,8 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
             line(created_at="2026-01-01"),
             "line 2, field 'created_at': '2026-01-01' has no time zone; .*such as 2026-01-01T00:00:00",
         ),
-        (line(created_at="yesterday"), "line 2, field 'created_at': 'yesterday' is no date; write ISO 8601"),
-        (line(created_at=1_700_000_000), "line 2, field 'created_at': 1700000000 is no date"),
+        (line(created_at="yesterday"), "line 2, field 'created_at': 'yesterday' is not a date; write ISO 8601"),
+        (line(created_at=1_700_000_000), "line 2, field 'created_at': 1700000000 is not a date"),
         (
             line(updated_at="9999-12-31T23:59:59+00:00"),
             "line 2, field 'updated_at': 9999.* is not within 1900",
@@ -200,8 +200,8 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
         (line(vector=["x"]), "line 2, field 'vector': 'x' is not a number"),
         (line(text=3), "line 2, field 'text': 3 is not text"),
         (line(text="  ", created_at="2026-01-01T00:00:00Z"), "line 2, field 'text': is blank"),
-        (line(text="x"), "line 2, field 'created_at': is missing; a text is shown with its date"),
-        (line(title="x"), "line 2, field 'text': is missing; a title or a pin belongs to a text"),
+        (line(text="x"), "line 2, field 'created_at': is missing; a candidate with a text needs a date"),
+        (line(title="x"), "line 2, field 'text': is missing; a candidate with a title or a pin needs a text"),
         (line(pinned="yes"), "line 2, field 'pinned': 'yes' is neither true nor false"),
     ],
 )
@@ -212,7 +212,7 @@ def test_what_cannot_be_is_refused_with_its_line_its_field_and_its_value(written
 
 def test_vectors_of_two_lengths_are_refused_with_the_line() -> None:
     lines = [line(vector=[1, 2]), b'{"id": "b"}', b'{"id": "c", "vector": [1]}']
-    with pytest.raises(FieldError, match="line 3, field 'vector': 1 dimensions, where lines before have 2"):
+    with pytest.raises(FieldError, match="line 3, field 'vector': has 1 dimensions, but earlier lines have 2"):
         read_candidates(lines)
 
 

@@ -134,9 +134,9 @@ def test_columns_blend_to_the_bit(rows: list[tuple[float | None, ...]], rule: Bl
 @table(
     ("options", "complaint"),
     [
-        ((-0.1,), r"lexical_share is -0\.1, not within 0\.\.1"),
-        ((1.1,), r"lexical_share is 1\.1, not within 0\.\.1"),
-        ((math.nan,), "lexical_share is nan, not within"),
+        ((-0.1,), r"lexical_share is -0\.1; give a number within 0\.\.1"),
+        ((1.1,), r"lexical_share is 1\.1; give a number within 0\.\.1"),
+        ((math.nan,), "lexical_share is nan; give a number within"),
         ((0.6, -0.1), r"overlap is -0\.1; give at most 0\.4, or more evidence would count less"),
         ((0.6, 0.41), r"overlap is 0\.41; give at most 0\.4"),
         ((0.3, 0.31), r"overlap is 0\.31; give at most 0\.3"),

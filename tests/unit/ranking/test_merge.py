@@ -41,7 +41,7 @@ def test_rankings_of_two_schemes_refuse_to_merge_and_name_the_remedy(name: str, 
 
 
 def test_merging_nothing_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="nothing to merge"):
+    with pytest.raises(InvalidInput, match="no rankings to merge"):
         merge()
 
 

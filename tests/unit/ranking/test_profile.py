@@ -35,9 +35,9 @@ def a_profile(**given: Any) -> Profile:
 @table(
     ("given", "complaint"),
     [
-        ({"name": "Mine"}, "small letters"),
-        ({"name": ""}, "small letters"),
-        ({"name": "a--b"}, "small letters"),
+        ({"name": "Mine"}, "lowercase letters"),
+        ({"name": ""}, "lowercase letters"),
+        ({"name": "a--b"}, "lowercase letters"),
         ({"version": " "}, "its version is ' '; give up to 55"),
         ({"about": ""}, "it has no `about`"),
         ({"terms": ()}, "the weights add up to 0, not 1"),
@@ -45,8 +45,11 @@ def a_profile(**given: Any) -> Profile:
         ({"terms": (Term(Importance(), 0.5), Term(Confidence(), 0.5 + 2e-9))}, "not 1"),
         ({"terms": (Term(Importance(), 0.5), Term(Importance(), 0.5))}, "importance is used twice"),
         ({"factors": (Factor(Importance()),)}, "importance is used twice"),
-        ({"terms": (Term(Frequency(), 1.0),), "factors": (Factor(Rarity()),)}, "read the same count"),
-        ({"question": QuestionPolicy.NEEDED}, "no signal of it reads what a question brings"),
+        (
+            {"terms": (Term(Frequency(), 1.0),), "factors": (Factor(Rarity()),)},
+            "frequency rewards a high count and rarity a low one",
+        ),
+        ({"question": QuestionPolicy.NEEDED}, "none of its signals reads one"),
         (
             {"question": QuestionPolicy.REFUSED, "terms": (Term(Similarity(), 1.0),)},
             "takes no question, but similarity",
@@ -58,7 +61,7 @@ def a_profile(**given: Any) -> Profile:
         ),
         (
             {"gates": (Gate(Importance(), 0.1, (Gate(Relevance(1), 0.1),)),)},
-            "the gate relevance has options of its own",
+            "the gate relevance has options; set them on a term",
         ),
         (
             {"question": QuestionPolicy.REFUSED, "factors": (Factor(Relevance()),)},
@@ -67,14 +70,17 @@ def a_profile(**given: Any) -> Profile:
         ({"version": "1\n2"}, "its version is"),
         ({"version": "+1"}, "its version is"),
         ({"version": "1" * 56}, "its version is"),
-        ({"gates": (Gate(Importance(), 0.5), Gate(Importance(), 0.2))}, "two gates ask for the same signal"),
-        ({"gates": (Gate(Relevance(1), 0.1),)}, "the gate relevance has options of its own"),
-        ({"gates": (Gate(Recency(half_life=timedelta(days=1)), 0.1),)}, "the gate recency has options of its own"),
+        ({"gates": (Gate(Importance(), 0.5), Gate(Importance(), 0.2))}, "two gates use the same signal"),
+        ({"gates": (Gate(Relevance(1), 0.1),)}, "the gate relevance has options; set them on a term"),
+        (
+            {"gates": (Gate(Recency(half_life=timedelta(days=1)), 0.1),)},
+            "the gate recency has options; set them on a term",
+        ),
         (
             {"terms": (Term(Relevance(2), 1.0),), "gates": (Gate(Relevance(), 0.1),)},
-            "the gate relevance and the term relevance differ",
+            "the gate relevance and the term relevance have different options",
         ),
-        ({"min_score": 1.5}, r"min_score is 1\.5, not within"),
+        ({"min_score": 1.5}, r"min_score is 1.5; give a number within"),
         ({"min_score": math.nan}, "min_score is nan"),
         ({"max_items": 0}, "max_items is 0"),
     ],
@@ -99,7 +105,7 @@ def test_a_profile_that_makes_no_sense_is_refused_by_name(given: dict[str, Any],
         ),
         (
             lambda: Gate(Importance(), 0.5, (Gate(Lexical(), 0.5, (Gate(Confidence(), 0.5),)),)),
-            "the gate importance is opened by another gate; give signals",
+            "the gate importance has nested alternatives; give signals",
         ),
     ],
 )

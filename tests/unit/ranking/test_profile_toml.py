@@ -85,16 +85,16 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         ("min_score = 1" + "0" * 5_000, "is not TOML: "),
         ("min_score = 1" + "0" * 400 + "\n" + ONE, "min_score is 1000.*000; write a number"),
         (".".join(["min_score", *"a" * 900]) + " = 1\n" + ONE, "min_score is {'a': {'a': {...}}}; write a number"),
-        (HEAD + '[terms]\n"\\u001b]0;" = {}', r"'\\x1b]0;' is no signal"),
-        (HEAD + '[gates]\n"\\u001b]0;" = 1', r"'\\x1b]0;' is no signal"),
-        ('abut = "x"\n' + ONE, "'abut' is no key; did you mean 'about'"),
-        ("about = 3\n", "about is 3; write a text"),
+        (HEAD + '[terms]\n"\\u001b]0;" = {}', r"unknown signal '\\x1b]0;'"),
+        (HEAD + '[gates]\n"\\u001b]0;" = 1', r"unknown signal '\\x1b]0;'"),
+        ('abut = "x"\n' + ONE, "unknown key 'abut'; did you mean 'about'"),
+        ("about = 3\n", "about is 3; write a string"),
         (HEAD + "terms = 3", r"terms is 3; write a table, such as \{ weight = 0\.5 \}"),
         (HEAD + "[terms]\nimportance = 1.0", "terms.importance is 1.0; write a table"),
         (HEAD + "[terms]\nimportance = {}", "terms.importance has no weight"),
         (
             HEAD + "[terms]\nmagic = { weight = 1.0 }",
-            "'magic' is no signal; known are addressed, confidence, dated, frequency",
+            "unknown signal 'magic'; known are addressed, confidence, dated, frequency",
         ),
         (HEAD + '[terms]\nimportance = { weight = "1" }', "terms.importance.weight is '1'; write a number"),
         (HEAD + "[terms]\nimportance = { weight = true }", "weight is True; write a number"),
@@ -102,17 +102,20 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         (HEAD + "[terms]\nimportance = { weight = inf }", "weight is inf; write a number"),
         (
             HEAD + "[terms]\nimportance = { weight = 1.0, cap = 3 }",
-            "'cap' is no option of terms.importance; known are missing, weight",
+            "unknown option 'cap' in terms.importance; known are missing, weight",
         ),
         (
             HEAD + "[terms]\nfrequency = { weight = 1.0, name = 3 }",
-            "'name' is no option of terms.frequency; known are cap, missing, weight",
+            "unknown option 'name' in terms.frequency; known are cap, missing, weight",
         ),
         (
             HEAD + "[terms]\nfrequency = { wieght = 1.0 }",
-            "'wieght' is no option of terms.frequency; did you mean 'weight'",
+            "unknown option 'wieght' in terms.frequency; did you mean 'weight'",
         ),
-        (ONE + "[factors]\nsalience = { flor = 1.0 }", "'flor' is no option of factors.salience; did you mean 'floor'"),
+        (
+            ONE + "[factors]\nsalience = { flor = 1.0 }",
+            "unknown option 'flor' in factors.salience; did you mean 'floor'",
+        ),
         (HEAD + "[terms]\nfrequency = { weight = 1.0, cap = 0 }", "terms.frequency: cap is 0.0"),
         (HEAD + "[terms]\nimportance = { weight = 1.5 }", "the weight of importance is 1.5"),
         (HEAD + '[terms]\nimportance = { weight = 1.0, missing = "x" }', "terms.importance.missing is 'x'"),
@@ -131,7 +134,7 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
             HEAD + '[terms]\nrecency = { weight = 1.0, half_life = "1d", clock = "wall" }',
             "clock is 'wall'; choose one of created",
         ),
-        (HEAD + "[terms]\nrecency = { weight = 1.0 }", "give one of the two"),
+        (HEAD + "[terms]\nrecency = { weight = 1.0 }", "give exactly one of them"),
         (
             HEAD + "[terms]\nrelevance = { weight = 1.0, lexical_strength = 1.5 }",
             "lexical_strength is 1.5; write a whole",
@@ -151,22 +154,25 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
         (HEAD + "[terms]\nkind = { weight = 1.0, priorities = 1.0 }", "priorities is 1.0; write a table"),
         (ONE + '[factors]\nsalience = { floor = "x" }', "factors.salience.floor is 'x'"),
         (ONE + "[factors]\nsalience = { floor = 2.0 }", "the floor of salience is 2.0"),
-        (ONE + "[gates]\nnewest = 0.5", "gates.newest: it looks at those that passed the gates"),
-        (ONE + "[gates]\nimportance = 2.0", "gates.importance is 2.0, not within"),
+        (ONE + "[gates]\nnewest = 0.5", "gates.newest: newest compares the candidates that passed the gates"),
+        (ONE + "[gates]\nimportance = 2.0", "gates.importance is 2.0; write a number within"),
         (ONE + "[gates]\nimportance = { or = { salience = 0.5 } }", "gates.importance has no at_least"),
-        (ONE + "[gates]\nimportance = { at_least = 0.5, and = 1 }", "'and' is no key of gates.importance"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, and = 1 }", "unknown key 'and' in gates.importance"),
         (
             ONE + "[gates]\nimportance = { at_least = 0.5, or = 1 }",
             "gates.importance.or is 1; write a table of signals",
         ),
-        (ONE + "[gates]\nimportance = { at_least = 0.5, or = { magic = 1 } }", "'magic' is no signal"),
+        (ONE + "[gates]\nimportance = { at_least = 0.5, or = { magic = 1 } }", "unknown signal 'magic'"),
         (
             ONE + "[gates]\nimportance = { at_least = 0.5, or = { salience = 8 } }",
             "gates.importance.or.salience is 8.0",
         ),
-        (ONE + "[gates]\nimportance = { at_least = 0.5, or = { newest = 1 } }", "gates.importance.or.newest: it looks"),
+        (
+            ONE + "[gates]\nimportance = { at_least = 0.5, or = { newest = 1 } }",
+            "gates.importance.or.newest: newest compares",
+        ),
         (ONE + "[gates]\nimportance = { at_least = 0.5, or = { salience = 'x' } }", "gates.importance.or.salience is"),
-        (ONE + "[gates]\nrecency = 0.5", "gates.recency: recency fades by half_life or by rate_per_day"),
+        (ONE + "[gates]\nrecency = 0.5", "gates.recency: recency needs half_life or rate_per_day"),
         ("max_items = 1.5\n" + ONE, "max_items is 1.5; write a whole number"),
         ('question = "maybe"\n' + ONE, "question is 'maybe'; choose one of needed, optional, refused"),
         ("question = 3\n" + ONE, "question is 3; choose one of"),
@@ -223,7 +229,7 @@ def test_the_built_in_profiles_are_these() -> None:
 
 
 def test_an_unknown_profile_is_not_found_and_the_known_ones_are_named() -> None:
-    with pytest.raises(NotFound, match=r"no profile is called .defalt.; did you mean .default."):
+    with pytest.raises(NotFound, match=r"unknown profile .defalt.; did you mean .default."):
         builtin_profile("defalt")
     with pytest.raises(NotFound, match=r"known are assistant, .*three-signal \(recollect.profile reads a file\)"):
         builtin_profile("x.toml")
@@ -295,7 +301,7 @@ def test_an_override_of_how_much_a_gate_needs_keeps_what_else_opens_it_and_the_r
     [
         ({"terms": {"recency": {"weight": 0.5}}}, "the weights add up to 1.41, not 1"),
         ({"terms": {"recency": 3}}, "terms.recency is 3; write a table"),
-        ({"colour": "red"}, "'colour' is no key"),
+        ({"colour": "red"}, "unknown key 'colour'"),
     ],
 )
 def test_an_override_is_validated_like_a_file(changes: dict[str, Any], complaint: str) -> None:

@@ -33,7 +33,7 @@ def test_a_profile_can_be_overridden_for_one_call() -> None:
 def test_an_override_is_validated_a_name_looked_up_and_a_mapping_read() -> None:
     with pytest.raises(ProfileError, match="the weights add up to"):
         rank([], "salience", NOW, overrides={"terms": {"similarity": {"weight": 0.5}}})
-    with pytest.raises(NotFound, match="no profile is called 'x'"):
+    with pytest.raises(NotFound, match="unknown profile 'x'"):
         rank([], "x", NOW)
     with pytest.raises(FieldError, match="field 'similarity'"):
         rank([{"id": "a", "similarity": "high"}], "salience", NOW)

@@ -128,9 +128,9 @@ def test_several_rows_are_explained_as_each_alone_would_be(known: Blurred, at: d
 
 def test_an_id_that_is_not_there_or_not_looked_at_is_not_found() -> None:
     table = CandidateTable.of([a_candidate("a", similarity=0.5), a_candidate("b", similarity=0.4)])
-    with pytest.raises(NotFound, match="no candidate is called 'x'"):
+    with pytest.raises(NotFound, match="candidate 'x' does not exist"):
         why_in_table("x", table, builtin_profile("salience"), NOW)
-    with pytest.raises(NotFound, match="no candidate is called 'a'"):
+    with pytest.raises(NotFound, match="candidate 'a' does not exist"):
         why_in_table("a", table, builtin_profile("salience"), NOW, rows=np.array([1]))
     with pytest.raises(InvalidInput, match="limit is 0"):
         why_in_table("a", table, builtin_profile("salience"), NOW, limit=0)
@@ -141,5 +141,5 @@ def test_what_ranking_refuses_has_no_reasons_either() -> None:
     table = CandidateTable.of([a_candidate("a", importance=0.5), a_candidate("b")])
     with pytest.raises(SignalMissing, match="'b' has no evidence for importance"):
         why_in_table("a", table, strict, NOW)
-    with pytest.raises(InvalidInput, match="give `fetch`"):
+    with pytest.raises(InvalidInput, match="pass `fetch`"):
         why_in_table("a", replace(table, similarity_error=0.1), builtin_profile("session"), NOW)

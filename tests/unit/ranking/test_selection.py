@@ -185,7 +185,7 @@ def test_who_may_be_the_best_within_the_error_is_asked_about(noise: tuple[float,
 
 
 def test_a_fetch_that_brings_others_than_asked_for_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"`fetch` brought '.' where '.' was asked for"):
+    with pytest.raises(InvalidInput, match=r"`fetch` returned candidate '.' for '.'"):
         rank_table(
             CandidateTable.of(CLOSE),
             builtin_profile("salience"),
@@ -196,16 +196,16 @@ def test_a_fetch_that_brings_others_than_asked_for_is_refused() -> None:
 
 
 def test_a_fetch_that_brings_too_few_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="`fetch` brought 0 candidates where 2 were asked for"):
+    with pytest.raises(InvalidInput, match="`fetch` returned 0 candidates for 2 rows"):
         rank_table(CandidateTable.of(CLOSE), builtin_profile("salience"), NOW, limit=2, fetch=lambda _: [])
 
 
 @table(
     ("column", "brought", "complaint"),
     [
-        (0.5, 0.6, r"brought the similarity 0\.6 for 'a', where the table has 0\.5, which is off by 0\.01 at most"),
-        (0.5, None, r"brought the similarity nan for 'a', where the table has 0\.5"),
-        (None, 0.5, r"brought the similarity 0\.5 for 'a', where the table has nan"),
+        (0.5, 0.6, r"returned similarity 0\.6 for 'a', but the table has 0\.5 with an error of at most 0\.01"),
+        (0.5, None, r"returned similarity nan for 'a', but the table has 0\.5"),
+        (None, 0.5, r"returned similarity 0\.5 for 'a', but the table has nan"),
     ],
 )
 def test_a_fetch_that_contradicts_the_table_is_refused(
@@ -222,7 +222,7 @@ def test_a_fetch_that_contradicts_the_table_is_refused(
             fetch=lambda _: [a_candidate("a", similarity=brought)],
         )
     bare = CandidateTable(ids=[MemoryId("a")])
-    with pytest.raises(InvalidInput, match=r"brought the similarity 0\.5"):
+    with pytest.raises(InvalidInput, match=r"returned similarity 0\.5"):
         rank_table(
             bare,
             builtin_profile("search"),
@@ -235,7 +235,7 @@ def test_a_fetch_that_contradicts_the_table_is_refused(
 
 def test_a_fetch_that_knows_what_the_table_lacks_is_refused() -> None:
     strict = Profile(name="strict", version="1", about="No guesses.", terms=(Term(Importance(), 1.0, missing=None),))
-    with pytest.raises(InvalidInput, match="`fetch` brought evidence for 'a' that the table does not have"):
+    with pytest.raises(InvalidInput, match="`fetch` returned evidence for 'a' that the table does not have"):
         rank_table(
             CandidateTable.of([a_candidate("a")]),
             strict,
@@ -266,7 +266,7 @@ def test_the_random_candidates_and_profiles_really_try_the_columns() -> None:
 
 def test_rough_similarities_need_someone_who_knows_the_true_ones() -> None:
     table = replace(CandidateTable.of([a_candidate(similarity=0.5)]), similarity_error=0.01)
-    with pytest.raises(InvalidInput, match=r"up to 0\.01 off"):
+    with pytest.raises(InvalidInput, match=r"an error of up to 0\.01"):
         rank_table(table, builtin_profile("salience"), NOW, limit=1)
 
 
@@ -375,7 +375,7 @@ def test_weights_that_add_up_to_a_hair_more_than_1_tie_at_1_as_in_the_oracle() -
 
 @table("rows", [[1, 0], [0, 0], [-1], [2], [0, 2]])
 def test_rows_that_are_not_in_order_or_not_there_are_refused(rows: list[int]) -> None:
-    with pytest.raises(InvalidInput, match="`rows` are not rows of a table of 2, in order and each once"):
+    with pytest.raises(InvalidInput, match="`rows` is not a sorted list of distinct rows of a table of 2"):
         rank_table(
             CandidateTable.of(CLOSE), builtin_profile("salience"), NOW, limit=1, rows=np.array(rows, dtype=np.intp)
         )

@@ -136,9 +136,9 @@ def test_vectors_of_different_lengths_are_refused() -> None:
         ({"among": 1}, "among is 1"),
         ({"above_inside": 0.0}, "above_inside is 0.0; give a cosine above 0"),
         ({"above_inside": math.nan}, "above_inside is nan"),
-        ({"above": 0.8, "above_inside": 0.81}, "above_inside is 0.81; give at most what `above` has, 0.8"),
-        ({"above": 0.8, "same": 0.8}, "same is 0.8; give a cosine over 0.8 and at most 1"),
-        ({"above": 0.8, "same": 1.01}, "same is 1.01; give a cosine over 0.8 and at most 1"),
+        ({"above": 0.8, "above_inside": 0.81}, "above_inside is 0.81; give at most 0.8, as above has"),
+        ({"above": 0.8, "same": 0.8}, "same is 0.8; give a cosine above 0.8 and at most 1"),
+        ({"above": 0.8, "same": 1.01}, "same is 1.01; give a cosine above 0.8 and at most 1"),
         ({"same": math.nan}, "same is nan"),
     ],
 )
@@ -289,10 +289,10 @@ def test_a_thread_fades_with_what_is_relevant_and_newer_in_other_sessions_and_in
     ]
     relevant = "its session is 100% as relevant as the best"
     expected = {
-        "first": (2 ** -(0.25 / 8 + 1 / 3), f"{relevant}; 1.2 such since"),
-        "second": (2 ** -(0.25 / 8), f"{relevant}; 0.2 such since"),
+        "first": (2 ** -(0.25 / 8 + 1 / 3), f"{relevant}; 1.2 such memories since"),
+        "second": (2 ** -(0.25 / 8), f"{relevant}; 0.2 such memories since"),
         "other": (0.5, "its session is 50% as relevant as the best; nothing relevant since"),
-        "alone": (2 ** -((1 + 1 + 0.25) / 8), "100% as relevant as the best; 2.2 such since"),
+        "alone": (2 ** -((1 + 1 + 0.25) / 8), "100% as relevant as the best; 2.2 such memories since"),
     }
     found = threads(pool)
     assert {id: given.note for id, given in found.items()} == {id: note for id, (_, note) in expected.items()}

@@ -124,7 +124,7 @@ def test_a_rate_is_taken_literally() -> None:
 
 @table("options", [{}, {"half_life": DAY, "rate_per_day": 1.0}])
 def test_recency_fades_in_one_way(options: dict[str, object]) -> None:
-    with pytest.raises(ProfileError, match="give one of the two"):
+    with pytest.raises(ProfileError, match="give exactly one of them"):
         Recency(**options)  # type: ignore[arg-type]
 
 
@@ -153,7 +153,7 @@ def test_relevance_checks_its_options_when_made() -> None:
         Relevance(lexical_share=2)
     with pytest.raises(ProfileError, match=r"overlap is 0\.5; give at most 0\.1"):
         Relevance(lexical_share=0.1, overlap=0.5)
-    with pytest.raises(ProfileError, match=r"overlap is 0\.1, but there is no lexical_share; give both"):
+    with pytest.raises(ProfileError, match=r"overlap is 0\.1, but lexical_share is not set; set both"):
         Relevance(overlap=0.1)
 
 
@@ -217,7 +217,7 @@ def test_a_priority_outside_0_and_1_is_refused(options: tuple[dict[Kind, float],
 
 def test_an_age_that_counts_from_another_day_than_that_of_the_text_says_so() -> None:
     revised = a_candidate(created_at=NOW - 200 * DAY, updated_at=NOW, valid_from=NOW - 100 * DAY)
-    assert Age(AgeClock.CURRENT).remark(revised, NOW) == f"since {(NOW - 100 * DAY).date()}, from when it holds"
+    assert Age(AgeClock.CURRENT).remark(revised, NOW) == f"since {(NOW - 100 * DAY).date()}, when it became valid"
     assert Age(AgeClock.UPDATED).remark(revised, NOW) is None
     assert Age(AgeClock.CURRENT).remark(replace(revised, valid_from=NOW), NOW) is None
     assert Age(AgeClock.CURRENT).remark(replace(revised, valid_from=None), NOW) is None
@@ -232,12 +232,12 @@ def test_what_was_changed_on_the_way_to_a_value_is_remarked() -> None:
     assert FieldValue("similarity").remark(a_candidate(similarity=-0.25), NOW) == "-0.25 counts as 0"
     assert FieldValue("similarity").remark(a_candidate(similarity=0.0), NOW) is None
     assert Similarity().quantity.remark(a_candidate(), NOW) is None
-    assert Dated().quantity.remark(a_candidate(days_off=0.0), NOW) == "of the time that is named"
-    assert Dated().quantity.remark(a_candidate(days_off=2.5), NOW) == "counts as 2.5 days off the time that is named"
-    assert Substance().quantity.remark(a_candidate(words=1), NOW) == "1 telling word"
+    assert Dated().quantity.remark(a_candidate(days_off=0.0), NOW) == "on a date in the question"
+    assert Dated().quantity.remark(a_candidate(days_off=2.5), NOW) == "counts as 2.5 days from a date in the question"
+    assert Substance().quantity.remark(a_candidate(words=1), NOW) == "1 informative word"
     by_ana = [a_candidate(addressed=value, speaker="Ana") for value in (0.0, 0.5, 1.0)]
     assert [Addressed().quantity.remark(one, NOW) for one in by_ana] == [
-        "said by Ana, while the question is about others",
+        "said by Ana, but the question is about others",
         None,
         "said by Ana, whom the question is about",
     ]

@@ -184,10 +184,10 @@ HEARD = Profile(
 @table(
     ("low", "high", "signal", "means"),
     [
-        ({"days_off": 30.0}, {"days_off": 3.25}, "dated", "at most 3.2 days from a day that is named"),
-        ({}, {"days_off": 0.0}, "dated", "at most 0 days from a day that is named"),
+        ({"days_off": 30.0}, {"days_off": 3.25}, "dated", "at most 3.2 days from a day in the question"),
+        ({}, {"days_off": 0.0}, "dated", "at most 0 days from a day in the question"),
         ({"words": 1}, {"words": 12}, "substance", "words at least 12"),
-        ({"addressed": 0.0}, {"addressed": 0.4}, "addressed", "if the question named who said it"),
+        ({"addressed": 0.0}, {"addressed": 0.4}, "addressed", "if the question named the speaker"),
         ({"setting": 0.1}, {"setting": 0.5}, "setting", None),
         ({"linked": 0.1}, {"linked": 0.5}, "linked", "if rarer names linked it to the question"),
         ({}, {"similarity": 0.5}, "relevance", None),
@@ -195,7 +195,7 @@ HEARD = Profile(
             {"relevance": 1.0, "age": 9 * DAY},
             {"relevance": 1.0, "age": 2 * DAY},
             "thread",
-            "if its session were more relevant, or less that is relevant were newer",
+            "if its session were more relevant, or fewer relevant memories were newer",
         ),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_gate_that_another_signal_opens_offers_either_and_two_only_what_opens_
     pool = [a_candidate("a", relevance=0.4)]
     reason = why_ranked("a", pool, profile, NOW)
     assert reason.fate == Gated("relevance", 0.4, 0.5, {"dated": 0.9})
-    a_day_off = "at most 1 day from a day that is named"
+    a_day_off = "at most 1 day from a day in the question"
     assert reason.changes == (SignalChange("relevance", 0.4, 0.5), SignalChange("dated", None, 0.9, a_day_off))
     also_sure = replace(profile, gates=(by_date, Gate(Importance(), 0.5, (Gate(Dated(), 0.8),))))
     assert why_ranked("a", pool, also_sure, NOW).changes == (SignalChange("dated", None, 0.9, a_day_off),)
@@ -332,7 +332,7 @@ def test_where_twins_count_by_degrees_any_degree_may_be_enough() -> None:
 
 
 def test_an_id_nobody_brought_is_not_found() -> None:
-    with pytest.raises(NotFound, match="no candidate is called 'x'"):
+    with pytest.raises(NotFound, match="candidate 'x' does not exist"):
         why_ranked("x", [a_candidate("a", similarity=0.5)], SALIENCE, NOW)
     with pytest.raises(InvalidInput, match="limit is 0"):
         why_ranked("a", [a_candidate("a", similarity=0.5)], SALIENCE, NOW, limit=0)

@@ -29,14 +29,14 @@ DAY = timedelta(days=1)
     [
         (Barred(Barrier.STATUS, Status.FORGOTTEN), "is not recalled: it is forgotten"),
         (Barred(Barrier.NOT_YET_KNOWN, Status.ACTIVE), "is not recalled: it was not known yet"),
-        (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "is not recalled: it holds only from later on"),
-        (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "is not recalled: it held only until before"),
+        (Barred(Barrier.NOT_YET_VALID, Status.ACTIVE), "is not recalled: it is not valid yet"),
+        (Barred(Barrier.NO_LONGER_VALID, Status.ACTIVE), "is not recalled: it is no longer valid"),
         (
             Barred(Barrier.UNINDEXED, Status.ACTIVE),
-            "is not recalled: it is an event like another, kept without being indexed",
+            "is not recalled: it repeats another event and is stored without being indexed",
         ),
-        (Barred(Barrier.LEVEL, Status.ACTIVE), "is not recalled: only other levels were asked for"),
-        (Barred(Barrier.KIND, Status.ACTIVE), "is not recalled: only other kinds were asked for"),
+        (Barred(Barrier.LEVEL, Status.ACTIVE), "is not recalled: only other levels were requested"),
+        (Barred(Barrier.KIND, Status.ACTIVE), "is not recalled: only other kinds were requested"),
         (
             Gated("relevance", None, 0.15, {"dated": 0.9}),
             "did not pass the gate: it has no evidence for relevance, and 0.15 is needed, or 0.9 of dated",
@@ -48,15 +48,15 @@ DAY = timedelta(days=1)
         (Outranked(7, 5), "is at place 7, and the limit is 5"),
         (
             Unpacked("budget", 90, 50, 840),
-            "was ranked but not packed: it costs 90 tokens, 50 were left; 840 in all would do",
+            "was ranked but not packed: it costs 90 tokens, 50 were left; a budget of 840 would be enough",
         ),
         (
             Unpacked("items", 90, 500, None),
-            "was ranked but not packed: it costs 90 tokens, 500 were left, and items decided",
+            "was ranked but not packed: it costs 90 tokens, 500 were left, and the limit of items applied",
         ),
         (
             Unpacked("budget", 45, -9, 840),
-            "was ranked but not packed: it costs 45 tokens, 0 were left; 840 in all would do",
+            "was ranked but not packed: it costs 45 tokens, 0 were left; a budget of 840 would be enough",
         ),
         (Ranked(3), "is in, at place 3"),
     ],
@@ -68,8 +68,8 @@ def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
 @table(
     ("barrier", "said"),
     [
-        (Barrier.NOT_YET_VALID, "is not recalled: it holds only from 2026-01-02 on"),
-        (Barrier.NO_LONGER_VALID, "is not recalled: it held only until 2026-01-03 09:30:00Z"),
+        (Barrier.NOT_YET_VALID, "is not recalled: it is valid only from 2026-01-02"),
+        (Barrier.NO_LONGER_VALID, "is not recalled: it was valid only until 2026-01-03 09:30:00Z"),
     ],
 )
 def test_what_does_not_hold_is_told_with_its_date(barrier: Barrier, said: str) -> None:

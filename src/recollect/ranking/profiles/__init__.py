@@ -27,5 +27,5 @@ def builtin_profile(name: str) -> Profile:
     """Return the built-in profile of that name."""
     if name not in BUILTIN_PROFILES:
         file = " (recollect.profile reads a file)" if name.endswith(".toml") else ""
-        raise NotFound(f"no profile is called {show(name)}; {suggest(name, BUILTIN_PROFILES)}{file}")
+        raise NotFound(f"unknown profile {show(name)}; {suggest(name, BUILTIN_PROFILES)}{file}")
     return BUILTIN_PROFILES[name]
