@@ -300,7 +300,7 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("recall", "depth", 0, "field 'depth': 0 is not a limit"),
         ("why", "depth", 1.0, "field 'depth': 1.0 is not a limit"),
         ("recall", "depth", 2**63, "field 'depth': 9223372036854775808 is too large for a limit"),
-        ("brief", "tokens", 2**63, "tokens is 9223372036854775808, which is no limit"),
+        ("brief", "tokens", 2**63, "tokens is 9223372036854775808, which is too large"),
         ("why", "overrides", -1, "overrides is -1; give a mapping"),
         ("recall", "overrides", [], r"overrides is \[\]; give a mapping"),
         ("brief", "profile", "\0.toml", "cannot read"),

@@ -86,7 +86,8 @@ class Budget:
         total = sum(self.reserves.values())
         if total > self.tokens:
             raise BudgetError(
-                f"the reserves add up to {total} of {self.tokens} tokens; reserve less, or give more tokens"
+                f"the reserves add up to {total} tokens, but the budget has {self.tokens}; "
+                "reserve less, or give more tokens"
             )
         return {Kind(kind): room for kind, room in self.reserves.items()}
 
@@ -95,7 +96,7 @@ def _require_integer(what: str, value: int, *, least: int) -> None:
     if type(value) is not int or value < least:
         raise BudgetError(f"{what} is {show(value)}; give a whole number of at least {least}")
     if value > MAX_LIMIT:
-        raise BudgetError(f"{what} is {show(value)}, which is no limit; give a whole number below 2**63")
+        raise BudgetError(f"{what} is {show(value)}, which is too large; give a whole number below 2**63")
 
 
 def _require_share(what: str, value: object) -> None:

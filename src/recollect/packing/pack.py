@@ -44,8 +44,8 @@ class Omitted:
     room: int
 
     def __repr__(self) -> str:
-        lacking = f", {format_count(self.short, 'token')} short" if self.reason is OmissionReason.BUDGET else ""
-        return f"<Omitted by {self.reason.value}{lacking}: {self.scored}>"
+        shortage = f", {format_count(self.short, 'token')} short" if self.reason is OmissionReason.BUDGET else ""
+        return f"<Omitted by {self.reason.value}{shortage}: {self.scored}>"
 
     @property
     def short(self) -> int:
@@ -90,13 +90,13 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
     """
     offer = RenderedRanking.of(ranking, budget, prompt)
     choice = choose_memories(offer, budget)
-    settled = fit_text(offer, choice)
-    kept = set(settled.places)
+    fitted = fit_text(offer, choice)
+    packed = set(fitted.places)
 
     def omitted(place: int) -> Omitted:
         cost = offer.costs[place]
-        if place in settled.excess:
-            reason, room = OmissionReason.BUDGET, cost - settled.excess[place]
+        if place in fitted.excess:
+            reason, room = OmissionReason.BUDGET, cost - fitted.excess[place]
         elif place in choice.room_met:
             reason, room = OmissionReason.BUDGET, choice.room_met[place]
         else:
@@ -104,10 +104,10 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
         return Omitted(scored=ranking[place], reason=reason, cost=cost, room=room)
 
     return Context(
-        text=settled.text,
-        packed=tuple(ranking[place] for place in settled.places),
-        omitted=tuple(omitted(place) for place in range(len(ranking)) if place not in kept),
-        tokens=settled.tokens,
+        text=fitted.text,
+        packed=tuple(ranking[place] for place in fitted.places),
+        omitted=tuple(omitted(place) for place in range(len(ranking)) if place not in packed),
+        tokens=fitted.tokens,
         estimated=not prompt.count.exact,
         budget=budget,
         ranking=ranking,
@@ -167,8 +167,8 @@ class PackingChoice:
     """The places packed, in order, and how much room the others found at their last turn.
 
     A place that is in neither `chosen` nor `room_met` came after the limit of items was reached. `next_budget` is the
-    smallest larger budget that could change anything. Every decision tests whether the budget is at least some
-    number, and stays true for larger budgets. So nothing changes below the smallest number that was not reached.
+    smallest larger budget that could change the choice. Every decision asks whether the budget is at least some
+    number, and a larger budget gives the same answer until it reaches the smallest number that this one did not.
     """
 
     tokens: int
@@ -277,7 +277,7 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
     """
     place = next((place for place, scored in enumerate(ranking) if scored.id == id), None)
     if place is None:
-        raise NotFound(f"memory {id!r} is not in the ranking; ask about one that was considered")
+        raise NotFound(f"memory {id!r} is not in the ranking; give one that was ranked")
 
     offer = RenderedRanking.of(ranking, budget, prompt)
     tokens: float = _lower_bound(offer, budget, place)
@@ -288,10 +288,10 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
         choice = choose_memories(offer, budget, last=place)
         if place in choice.chosen or not _first_remains(offer, choice):
             choice = choose_memories(offer, budget)
-            settled = fit_text(offer, choice)
-            if place in settled.places:
+            fitted = fit_text(offer, choice)
+            if place in fitted.places:
                 return SufficientBudget(budget.tokens, smallest=True)
-            tokens = min(choice.next_budget, settled.next_budget)
+            tokens = min(choice.next_budget, fitted.next_budget)
         else:
             tokens = choice.next_budget
     return _budget_for_all(offer, budget, place)
@@ -299,13 +299,13 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
 
 def _budget_for_all(offer: RenderedRanking, budget: Budget, place: int) -> SufficientBudget | None:
     """Return a budget with room for all memories, if it packs this one."""
-    everyone = offer.frame + sum(offer.costs)
+    separately = offer.frame + sum(offer.costs)
     together = offer.prompt.tokens(offer.render(range(len(offer.costs))))
     pinned = budget.tokens_for_pinned(sum(offer.costs[pin] for pin in offer.pinned))
     pinned = pinned if pinned < math.inf else 0  # a share of 0 is never enough: pinned memories come in by rank
-    budget = replace(budget, tokens=max(budget.tokens, everyone, together, int(pinned)))
-    settled = fit_text(offer, choose_memories(offer, budget))
-    return SufficientBudget(budget.tokens, smallest=False) if place in settled.places else None
+    budget = replace(budget, tokens=max(budget.tokens, separately, together, int(pinned)))
+    fitted = fit_text(offer, choose_memories(offer, budget))
+    return SufficientBudget(budget.tokens, smallest=False) if place in fitted.places else None
 
 
 def _lower_bound(offer: RenderedRanking, budget: Budget, place: int) -> int:
@@ -351,12 +351,12 @@ def why(
     the changes that would have ranked it high enough.
     """
     if (budget is None) != (prompt is None):
-        raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
-    pool, chosen = parse_candidates(candidates), resolve_profile(profile, overrides)
-    reason = why_in_ranking(id, pool, chosen, at, limit=limit, asked=asked)
+        raise InvalidInput("a budget and a prompt are needed together; give both or neither")
+    pool, resolved = parse_candidates(candidates), resolve_profile(profile, overrides)
+    reason = why_in_ranking(id, pool, resolved, at, limit=limit, asked=asked)
     if budget is None or prompt is None or not isinstance(reason.fate, Ranked):
         return reason
-    return why_packed(reason, rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
+    return why_packed(reason, rank(pool, resolved, at, limit=limit, asked=asked), budget, prompt)
 
 
 def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) -> Why:
@@ -392,8 +392,8 @@ class Replay:
     differences: tuple[ReplayDifference, ...]
 
     def __repr__(self) -> str:
-        told = "identical" if self.identical else format_count(len(self.differences), "difference")
-        return f"<Replay of {self.context.id}: {told}>"
+        result = "identical" if self.identical else format_count(len(self.differences), "difference")
+        return f"<Replay of {self.context.id}: {result}>"
 
     @property
     def identical(self) -> bool:

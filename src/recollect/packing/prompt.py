@@ -51,8 +51,8 @@ def _end_date(memory: Memory) -> str | None:
 
 def speaker_to_show(memory: Memory) -> str | None:
     """Return the speaker; `None` if it is unknown or the text already begins with its name."""
-    tells_itself = build_embedded_text(None, memory.text, memory.speaker) != memory.text
-    return None if tells_itself else memory.speaker
+    names_speaker = build_embedded_text(None, memory.text, memory.speaker) != memory.text
+    return None if names_speaker else memory.speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if not MARKER_PATTERN.fullmatch(self.marker):
-            raise InvalidInput(f"the marker {self.marker!r} is not 16 to 64 digits of 0-9 and a-f")
+            raise InvalidInput(f"marker {self.marker!r} is not 16 to 64 hexadecimal digits (0-9, a-f)")
 
     def tokens(self, text: str) -> int:
         """Count the tokens of the text; refuse a count that is not a whole number."""
         tokens = self.count(text)
         if type(tokens) is not int or tokens < 0:
             raise InvalidInput(
-                f"the token counter {self.count.name!r} gave {show(tokens)}; it must give a whole number, at least 0"
+                f"token counter {self.count.name!r} returned {show(tokens)}; return a whole number of at least 0"
             )
         return tokens
 

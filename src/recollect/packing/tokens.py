@@ -23,8 +23,8 @@ _TOKEN_PATTERN = re.compile(
     | (?<![0-9A-Za-z])[A-Z]?[a-z]{1,6}+
     | [0-9]{1,3}+
     | (?<=[0-9])[A-Za-z]                      # in an id, a letter after a digit is a token of its own
-    | (?<=[a-z])[A-Z](?![a-z]{2})             # and so is a capital that starts no word
-    | (?<=[a-z]{12})[a-z]{1,2}                # a word this long is none
+    | (?<=[a-z])[A-Z](?![a-z]{2})             # and so is a capital that does not start a word
+    | (?<=[a-z]{12})[a-z]{1,2}                # letters this long are not a word
     | [A-Z]?[a-z]{1,6}+
     | [ ]?[A-Z]{1,2}
     | [ ]?["'(</][!-/:-@\[-`{-~]              # quotes and brackets go with the punctuation after them

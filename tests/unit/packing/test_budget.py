@@ -34,7 +34,7 @@ def test_tokens_are_a_whole_number_of_at_least_one(tokens: Any) -> None:
 
 def test_tokens_without_end_are_refused() -> None:
     assert Budget(2**63 - 1).tokens == 2**63 - 1
-    with pytest.raises(BudgetError, match=r"tokens is 9223372036854775808, which is no limit; .*below 2\*\*63"):
+    with pytest.raises(BudgetError, match=r"tokens is 9223372036854775808, which is too large; .*below 2\*\*63"):
         Budget(2**63)
 
 
@@ -80,7 +80,9 @@ def test_reserves_may_take_the_whole_budget_but_no_more() -> None:
     assert Budget(100, reserves=reserves).reserves == reserves
     with pytest.raises(BudgetError) as refused:
         Budget(99, reserves=reserves)
-    assert str(refused.value) == ("the reserves add up to 100 of 99 tokens; reserve less, or give more tokens")
+    assert str(refused.value) == (
+        "the reserves add up to 100 tokens, but the budget has 99; reserve less, or give more tokens"
+    )
 
 
 def test_a_budget_does_not_change_with_the_mapping_it_was_made_of() -> None:

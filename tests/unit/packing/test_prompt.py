@@ -200,7 +200,7 @@ def test_memories_are_grouped_by_kind_and_keep_their_rank_within_it(kinds: list[
 def test_a_marker_is_16_to_64_hexadecimal_digits(marker: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         Prompt(marker, Estimate())
-    assert str(refused.value) == f"the marker {marker!r} is not 16 to 64 digits of 0-9 and a-f"
+    assert str(refused.value) == f"marker {marker!r} is not 16 to 64 hexadecimal digits (0-9, a-f)"
 
 
 @table("size", [16, 64])

@@ -157,7 +157,7 @@ def test_what_comes_after_it_in_the_ranking_does_not_slow_the_search() -> None:
 def test_a_memory_that_was_not_considered_is_not_found() -> None:
     with pytest.raises(NotFound) as refused:
         fewest(a_ranking([a_memory("a")]), Budget(100), PROMPT, MemoryId("z"))
-    assert str(refused.value) == "memory 'z' is not in the ranking; ask about one that was considered"
+    assert str(refused.value) == "memory 'z' is not in the ranking; give one that was ranked"
 
 
 @given(rankings(), budgets(), COUNTERS, st.data())

@@ -116,5 +116,5 @@ def test_a_counter_that_gives_no_whole_number_is_refused(counted: Any) -> None:
         def __call__(self, text: str) -> int:
             return counted  # type: ignore[no-any-return]
 
-    with pytest.raises(InvalidInput, match=r"the token counter 'odd' gave .*; it must give a whole number"):
+    with pytest.raises(InvalidInput, match=r"token counter 'odd' returned .*; return a whole number"):
         why("b", POOL, SAMPLE, NOW, budget=Budget(70), prompt=Prompt("0" * 16, Odd()))
