@@ -59,7 +59,7 @@ class TermStatistics:
     def __add__(self, other: "TermStatistics") -> "TermStatistics":
         """Add the statistics of two sets of memories that have no memory in common."""
         if self.frequencies.keys() != other.frequencies.keys():
-            raise InvalidInput("statistics of two questions do not add up; count the same terms in both")
+            raise InvalidInput("statistics of two queries cannot be added; count the same terms in both")
         return TermStatistics(
             count=self.count + other.count,
             total_length=self.total_length + other.total_length,
@@ -93,7 +93,7 @@ def weigh_terms(terms: Iterable[str], statistics: TermStatistics) -> TermWeights
     attainable: list[float] = []
     for term in dict.fromkeys(terms):
         if term not in statistics.frequencies:
-            raise InvalidInput(f"the statistics say nothing of {show(term)}; count the question's own terms")
+            raise InvalidInput(f"the statistics have no count of {show(term)}; count all terms of the query")
         frequency = statistics.frequencies[term]
         weight = math.log(1.0 + (statistics.count - frequency + 0.5) / (frequency + 0.5))
         attainable.append(weight if frequency else weight * UNKNOWN_TERM_FACTOR)
@@ -339,16 +339,16 @@ class PostingsBlock:
 def _read_entries(blobs: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Read the entries of all blobs in order, and the row of each entry."""
     sizes, left = np.divmod(np.fromiter(map(len, blobs), np.int64, len(blobs)), _ENTRY.size)
-    _refuse_rows(np.flatnonzero(left), f"its size is no multiple of {_ENTRY.size} bytes")
+    _refuse_rows(np.flatnonzero(left), f"its size is not a multiple of {_ENTRY.size} bytes")
     entries = np.frombuffer(b"".join(blobs), _ENTRIES)
     rows = np.repeat(np.arange(len(blobs), dtype=np.int32), sizes)
     keys = entries["key"]
-    _refuse_rows(rows[1:][(keys[1:] <= keys[:-1]) & (rows[1:] == rows[:-1])], "its keys do not ascend")
-    _refuse_rows(rows[entries["count"] == 0], "it counts a term that is not there")
+    _refuse_rows(rows[1:][(keys[1:] <= keys[:-1]) & (rows[1:] == rows[:-1])], "its keys are not in ascending order")
+    _refuse_rows(rows[entries["count"] == 0], "it has a term with a count of 0")
     return entries, rows
 
 
 def _refuse_rows(rows: NDArray[np.integer[Any]], problem: str) -> None:
     if rows.size:
-        problem = f"row {rows[0]} is not what `encode_terms` writes: {problem}; analyze its text again"
+        problem = f"row {rows[0]} was not written by `encode_terms`: {problem}; tokenize its text again"
         raise FieldError(problem, field="terms")

@@ -37,10 +37,10 @@ def parse_query(query: str | Sequence[QueryTurn]) -> Query:
     Only the text of a message counts; a message without text, such as a tool call, is skipped.
     """
     turns = [query] if isinstance(query, str) else _turn_texts(query)
-    said = [validation.require_clean_text("query", turn) for turn in turns if turn.strip()]
-    if not said:
+    texts = [validation.require_clean_text("query", turn) for turn in turns if turn.strip()]
+    if not texts:
         raise FieldError("is empty; ask something, or use `brief`, which needs no question", field="query")
-    return Query(tuple(validation.require_content("query", turn) for turn in said[-MAX_TURNS:]))
+    return Query(tuple(validation.require_content("query", turn) for turn in texts[-MAX_TURNS:]))
 
 
 def _turn_texts(query: Sequence[QueryTurn]) -> list[str]:
@@ -52,7 +52,7 @@ def _turn_texts(query: Sequence[QueryTurn]) -> list[str]:
 def _message_text(turn: Any) -> str:
     """Return the text of a message; empty if it has none."""
     if not isinstance(turn, Mapping):
-        raise FieldError(f"{show(turn)} is no turn; give a text, or a mapping with `content`", field="query")
+        raise FieldError(f"{show(turn)} is not a turn; give a text or a mapping with `content`", field="query")
     if not any(name in turn for name in ("text", "content", "role", "type")):
         raise FieldError(f"{show(turn)} has neither `text` nor `content`", field="query")
     content = turn.get("content") if turn.get("text") is None else turn["text"]
@@ -72,7 +72,7 @@ def _part_text(part: Any) -> str:
 
 
 MAX_PHRASINGS = 3
-"""The most speakers whose phrasing of a query is tried, by name; each costs an embedding."""
+"""The maximum number of speakers whose phrasing of a query is tried; each costs an embedding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,34 +92,34 @@ class QueryAnalysis:
     @property
     def phrasings(self) -> list[str]:
         """The query as its named speakers would put it, because they said "I"; else as it is."""
-        ways = [questions.rephrase_as_speaker(self.text, name) for name in self.named_speakers[:MAX_PHRASINGS]]
-        return list(dict.fromkeys(ways)) or [self.text]
+        phrasings = [questions.rephrase_as_speaker(self.text, name) for name in self.named_speakers[:MAX_PHRASINGS]]
+        return list(dict.fromkeys(phrasings)) or [self.text]
 
     @property
     def addressed_speakers(self) -> frozenset[str]:
         """The speakers the query asks about: those it names, or the caller; empty if all."""
         users = [one for one in self.speakers if questions.is_user_label(one)]
-        asker = users if not self.named_speakers and questions.is_first_person(self.text) else []
-        wanted = frozenset(self.named_speakers or asker)
-        return frozenset() if wanted == self.speakers else wanted
+        caller = users if not self.named_speakers and questions.is_first_person(self.text) else []
+        addressed = frozenset(self.named_speakers or caller)
+        return frozenset() if addressed == self.speakers else addressed
 
     def add_evidence(self, found: "RecallEvidence", at: datetime, read: Collection[str]) -> "RecallEvidence":
-        """Add what the query says of dates and speakers, for fields that the profile reads."""
+        """Add the evidence of the dates and speakers in the query, for fields that the profile reads."""
         from recollect.text.dates import distances_in_days, find_time_spans
 
         table = found.table
         spans = find_time_spans(self.text, at) if "days_off" in read else ()
-        wanted = self.addressed_speakers if "addressed" in read else frozenset()
-        off = distances_in_days(spans, table.dates["created_at"]) if spans else None
-        spoken = _match_speakers(wanted, table.labels["speaker"]) if wanted else None
-        if off is None and spoken is None:
+        speakers = self.addressed_speakers if "addressed" in read else frozenset()
+        days_off = distances_in_days(spans, table.dates["created_at"]) if spans else None
+        addressed = _match_speakers(speakers, table.labels["speaker"]) if speakers else None
+        if days_off is None and addressed is None:
             return found
-        return replace(found, table=table.with_evidence(days_off=off, addressed=spoken))
+        return replace(found, table=table.with_evidence(days_off=days_off, addressed=addressed))
 
 
-def _match_speakers(wanted: frozenset[str], speakers: "Labels") -> "Floats":
+def _match_speakers(names: frozenset[str], speakers: "Labels") -> "Floats":
     """Return 1 for rows of these speakers, 0 for others, and ½ where the speaker is unknown."""
     import numpy as np
 
-    worth = np.array([*(float(name in wanted) for name in speakers.names), 0.5])
+    worth = np.array([*(float(name in names) for name in speakers.names), 0.5])
     return worth[speakers.codes]

@@ -157,43 +157,43 @@ class ScopeColumns:
     def with_rows(self, found: Iterable[MemoryRow], stamp: ColumnsVersion, *, most: int) -> "ScopeColumns":
         """Return the columns with these memories, at most `most`; each replaces its former row."""
         latest = [np.empty(0, dtype=np.int64)]
-        away: set[int] = set()
+        inactive: set[int] = set()
         unindexed: set[int] = set()
         rows = iter(found)
-        taken = _ColumnsBuilder(self._columns_by_place, self.matrix, most)
+        builder = _ColumnsBuilder(self._columns_by_place, self.matrix, most)
         while chunk := list(islice(rows, ROWS_PER_CHUNK)):
             latest.append(np.array([row[_NUMBER] for row in chunk], dtype=np.int64))
-            here = [row for row in chunk if row[_SHARED]] if self.only_shared else chunk
-            away.update(
-                row[_NUMBER] for row in here if row[_STATUS] not in (*RECALLABLE_STATUS_NAMES, UNINDEXED_STATUS)
+            visible = [row for row in chunk if row[_SHARED]] if self.only_shared else chunk
+            inactive.update(
+                row[_NUMBER] for row in visible if row[_STATUS] not in (*RECALLABLE_STATUS_NAMES, UNINDEXED_STATUS)
             )
-            unindexed.update(row[_NUMBER] for row in here if row[_STATUS] == UNINDEXED_STATUS)
-            taken.add_rows([row for row in here if row[_STATUS] in RECALLABLE_STATUS_NAMES])
-        anew = np.concatenate(latest)
-        if not len(anew):
+            unindexed.update(row[_NUMBER] for row in visible if row[_STATUS] == UNINDEXED_STATUS)
+            builder.add_rows([row for row in visible if row[_STATUS] in RECALLABLE_STATUS_NAMES])
+        changed = np.concatenate(latest)
+        if not len(changed):
             return replace(self, stamp=stamp)
         return ScopeColumns(
             scope=self.scope,
             only_shared=self.only_shared,
             stamp=stamp,
-            numbers=taken.column(_NUMBER),
-            changed=taken.column(_CHANGED),
-            ids=self.ids + taken.ids,
-            kinds=taken.column(_KIND),
-            levels=taken.column(_LEVEL),
-            active=taken.column(_STATUS),
-            pinned=taken.column(_PINNED),
-            columns={name: taken.column(place) for place, name in enumerate(NUMBER_FIELDS, start=_PINNED + 1)},
-            labels={name: taken.column(place) for name, place in _LABELS.items()},
-            asks=taken.column(_END),
-            names={**self.names, **taken.names} if taken.names.keys() - self.names.keys() else self.names,
-            alive=np.append(self.alive & ~np.isin(self.numbers, anew), np.ones(len(taken.ids), dtype=np.bool_)),
-            postings=self.postings.append(*taken.postings),
-            mentions=self.mentions.append(taken.mentioned),
-            matrix=taken.matrix,
-            contents=None if self.contents is None else taken.column(_VECTOR),
-            inactive=_remove_numbers(self.inactive, anew) | away,
-            unindexed=_remove_numbers(self.unindexed, anew) | unindexed,
+            numbers=builder.column(_NUMBER),
+            changed=builder.column(_CHANGED),
+            ids=self.ids + builder.ids,
+            kinds=builder.column(_KIND),
+            levels=builder.column(_LEVEL),
+            active=builder.column(_STATUS),
+            pinned=builder.column(_PINNED),
+            columns={name: builder.column(place) for place, name in enumerate(NUMBER_FIELDS, start=_PINNED + 1)},
+            labels={name: builder.column(place) for name, place in _LABELS.items()},
+            asks=builder.column(_END),
+            names={**self.names, **builder.names} if builder.names.keys() - self.names.keys() else self.names,
+            alive=np.append(self.alive & ~np.isin(self.numbers, changed), np.ones(len(builder.ids), dtype=np.bool_)),
+            postings=self.postings.append(*builder.postings),
+            mentions=self.mentions.append(builder.mentioned),
+            matrix=builder.matrix,
+            contents=None if self.contents is None else builder.column(_VECTOR),
+            inactive=_remove_numbers(self.inactive, changed) | inactive,
+            unindexed=_remove_numbers(self.unindexed, changed) | unindexed,
         )
 
     @property
@@ -272,8 +272,8 @@ def _level_bits(levels: str | None) -> int:
 _LEVEL_NAME = re.compile(r"[a-z]+")
 
 
-def _remove_numbers(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozenset[int]:
-    return numbers.difference(anew.tolist()) if numbers else numbers
+def _remove_numbers(numbers: frozenset[int], changed: NDArray[np.int64]) -> frozenset[int]:
+    return numbers.difference(changed.tolist()) if numbers else numbers
 
 
 def label_code(name: str) -> int:
@@ -290,14 +290,14 @@ class _ColumnsBuilder:
         self.postings: list[Postings] = []
         self.mentioned: list[str] = []
         self._columns = {place: np.concatenate([one, np.empty(most, one.dtype)]) for place, one in columns.items()}
-        self._whole = _grow_matrix(matrix, len(matrix) + most)
+        self._buffer = _grow_matrix(matrix, len(matrix) + most)
         self._end = len(matrix)
 
-    def add_rows(self, held: Sequence[MemoryRow]) -> None:
+    def add_rows(self, rows: Sequence[MemoryRow]) -> None:
         """Add these rows; missing values and vectors become NaN."""
-        if not held:
+        if not rows:
             return
-        columns = list(zip(*held, strict=True))
+        columns = list(zip(*rows, strict=True))
         self.ids += columns[_ID]
         self.postings.append(Postings.of(columns[_TERMS]))
         self.mentioned += add_speaker_names(columns[_NAMES], columns[_LABELS["speaker"]])
@@ -310,14 +310,14 @@ class _ColumnsBuilder:
             columns[place] = tuple(0 if name is None else label_code(name) for name in columns[place])
         if _VECTOR in self._columns:
             columns[_VECTOR] = tuple(content or 0 for content in columns[_VECTOR])
-        start, self._end = self._end, self._end + len(held)
+        start, self._end = self._end, self._end + len(rows)
         for place, column in self._columns.items():
             column[start : self._end] = columns[place]
         if _VECTOR not in self._columns:
-            dimensions = self._whole.shape[1]
+            dimensions = self._buffer.shape[1]
             missing = np.full(dimensions, np.nan, dtype="<f4").tobytes()
             bytes = b"".join(missing if vector is None else vector for vector in columns[_VECTOR])
-            self._whole[start : self._end] = np.frombuffer(bytes, dtype="<f4").reshape(len(held), dimensions)
+            self._buffer[start : self._end] = np.frombuffer(bytes, dtype="<f4").reshape(len(rows), dimensions)
 
     def column(self, place: int) -> NDArray[Any]:
         """Return a column with the rows added so far."""
@@ -325,7 +325,7 @@ class _ColumnsBuilder:
 
     @property
     def matrix(self) -> NDArray[np.float32]:
-        return self._whole[: self._end]
+        return self._buffer[: self._end]
 
 
 def _grow_matrix(matrix: NDArray[np.float32], needed: int) -> NDArray[np.float32]:

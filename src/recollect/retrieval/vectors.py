@@ -29,7 +29,7 @@ def normalize_vectors(vectors: ArrayLike, *, field: str = "vector") -> NDArray[n
     if not np.isfinite(peaks).all():
         raise FieldError("has a part that is not a finite number", field=field)
     if not (peaks > 0.0).all():
-        raise FieldError("is all zeros, which is no direction; leave it out, or embed the text", field=field)
+        raise FieldError("is all zeros and has no direction; leave it out, or embed the text", field=field)
     scaled = rows / peaks
     lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     found: NDArray[np.float32] = (scaled / lengths).astype(np.float32)

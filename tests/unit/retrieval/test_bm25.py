@@ -122,12 +122,12 @@ def test_statistics_count_memories_words_and_those_that_have_a_term() -> None:
 
 
 def test_statistics_of_two_questions_do_not_add_up() -> None:
-    with pytest.raises(InvalidInput, match="do not add up; count the same terms"):
+    with pytest.raises(InvalidInput, match="cannot be added; count the same terms"):
         count_terms("a", []) + count_terms("b", [])
 
 
 def test_statistics_of_another_question_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="say nothing of 'b'"):
+    with pytest.raises(InvalidInput, match="have no count of 'b'"):
         score_terms("ab", {"a": 1}, count_terms("a", [{"a": 1}]))
 
 

@@ -218,15 +218,15 @@ def test_a_count_that_has_no_room_is_kept_as_the_largest_that_has() -> None:
 @table(
     ("blob", "problem"),
     [
-        (b"x", "no multiple of 10 bytes"),
-        (encode_terms({"a": 1, "b": 1})[:-1], "no multiple of 10 bytes"),
-        (encode_terms({"a": 1}) * 2, "keys do not ascend"),
-        (encode_terms({"a": 1, "b": 1})[10:] + encode_terms({"a": 1, "b": 1})[:10], "keys do not ascend"),
-        (bytes(10), "counts a term that is not there"),
+        (b"x", "not a multiple of 10 bytes"),
+        (encode_terms({"a": 1, "b": 1})[:-1], "not a multiple of 10 bytes"),
+        (encode_terms({"a": 1}) * 2, "keys are not in ascending order"),
+        (encode_terms({"a": 1, "b": 1})[10:] + encode_terms({"a": 1, "b": 1})[:10], "keys are not in ascending order"),
+        (bytes(10), "has a term with a count of 0"),
     ],
 )
 def test_bytes_that_are_no_terms_are_refused_by_row(blob: bytes, problem: str) -> None:
-    with pytest.raises(FieldError, match=f"row 0 .*{problem}; analyze its text again"):
+    with pytest.raises(FieldError, match=f"row 0 .*{problem}; tokenize its text again"):
         decode_terms(blob)
     with pytest.raises(FieldError, match=f"row 2 .*{problem}"):
         Postings.of([encode_terms({"a": 1}), b"", blob])
