@@ -11,7 +11,7 @@ from .source import modules, name_of, parsed, relative
 VAGUE = re.compile(r"\b(?:who(?:m)?ever|nobody|somebody|anybody)\b", re.IGNORECASE)
 """Words that stand where a noun belongs: the caller, the reader, a request, a row."""
 
-NOT_YET_PLAIN = {"api", "cli", "compat", "model", "providers"}
+NOT_YET_PLAIN = {"api", "cli", "compat", "providers"}
 """Packages with such words in word lists, prompts, help and API texts."""
 
 PARTICIPLES = frozenset(
