@@ -412,7 +412,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
             ({"text": "of the text"}, "'text': 'of the text' is not a SHA-256 checksum"),
             ({"pinned_share": float("nan")}, "'pinned_share'"),
             ({"reserves": {"nothing": 3}}, "'reserves'"),
-            ({"reserves": {"fact": 3_000}}, "the reserves add up to 3000 of 1200 tokens"),
+            ({"reserves": {"fact": 3_000}}, "the reserves add up to 3000 tokens, but the budget has 1200"),
             ({"reserves": {"fact": -1}}, "'reserves': -1 is not a limit"),
             ({"reserves": {"fact": 2**63}}, "'reserves'.*below 2\\*\\*63"),
             ({"items": 0}, "items is 0"),
