@@ -462,7 +462,7 @@ class TrainingExample:
         places = [one.place for one in self.shown if one.place is not None]
         if any(not 0 <= one < self.opinions.shape[1] for one in candidates) or any(place < 1 for place in places):
             raise InvalidInput(
-                f"context {self.context!r} shows a memory that is no candidate or has an invalid position"
+                f"context {self.context!r} shows a memory that is not a candidate or has an invalid position"
             )
         if len(set(candidates)) < len(candidates) or len(set(places)) < len(places):
             raise InvalidInput(f"context {self.context!r} shows a candidate or a position twice")

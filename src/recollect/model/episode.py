@@ -128,7 +128,7 @@ def render_action(action: Action) -> str:
 
 
 def read_action(memory: Memory) -> Action:
-    """Read an action from a memory; a text that is no valid action becomes its output."""
+    """Read an action from a memory; a text that is not a valid action becomes its output."""
     try:
         noted = json.loads(memory.text)
         return Action(

@@ -156,7 +156,7 @@ def require_clean_text(field: str, value: str) -> str:
 
 
 def is_storable(value: str) -> bool:
-    """Whether a store could hold the text; otherwise a search for it is pointless."""
+    """Return whether a store could hold the text; if not, no search can find it."""
     return _UNSTORABLE_CHARACTER.search(value) is None
 
 

@@ -195,8 +195,8 @@ def test_opinions_that_are_none_are_refused(bad: float) -> None:
 @table(
     ("showings", "complaint"),
     [
-        ([(1, 2)], "is no candidate or has an invalid position"),
-        ([(0, 0)], "is no candidate or has an invalid position"),
+        ([(1, 2)], "is not a candidate or has an invalid position"),
+        ([(0, 0)], "is not a candidate or has an invalid position"),
         ([(1, 0), (1, 1)], "shows a candidate or a position twice"),
         ([(1, 0), (2, 0)], "shows a candidate or a position twice"),
     ],

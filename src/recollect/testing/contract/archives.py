@@ -180,7 +180,7 @@ class ArchiveContract:
         writer.write(lambda writing: writing.erase_all(SCOPE))
         import_items(writer, items)
         assert store.usage(SCOPE, ids("a")) == before
-        vote = a_vote("a", Use.MISLED, context="anew", at=NOW - timedelta(days=1))
+        vote = a_vote("a", Use.MISLED, context="later", at=NOW - timedelta(days=1))
         writer.write(lambda writing: writing.vote(SCOPE, [vote]))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES - 3, misled=3)]
 

@@ -107,10 +107,10 @@ class EntityLinkContract:
         put(writer, *notes)
         known = clock.now
         clock.move(DAY)
-        anew = notes[0].changed(text="Bo works at Harbour Bank", updated_at=NOW + DAY, revisions=2)
-        put(writer, anew)
+        renewed = notes[0].changed(text="Bo works at Harbour Bank", updated_at=NOW + DAY, revisions=2)
+        put(writer, renewed)
         for question in (*QUESTIONS, "what of Harbour Bank?"):
-            now = self.compute_links([anew, *notes[1:]], question)
+            now = self.compute_links([renewed, *notes[1:]], question)
             assert self.find_links(store, question, at=NOW + DAY) == now
             assert self.find_links(store, question, at=NOW + DAY, present=True) == now
             assert self.find_links(store, question, at=NOW) == self.compute_links(notes, question)

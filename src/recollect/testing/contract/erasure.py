@@ -143,8 +143,8 @@ class ErasureContract:
         writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
         assert visible_ids(store, SCOPE) == ["a", "b"]
         erase(writer, "a")
-        (anew,) = put(writer, a_note("a", text="old", scope=SIBLING_SCOPE))
-        assert store.history(SIBLING_SCOPE, MemoryId("a")) == [anew]
+        (stored,) = put(writer, a_note("a", text="old", scope=SIBLING_SCOPE))
+        assert store.history(SIBLING_SCOPE, MemoryId("a")) == [stored]
         assert store.usage(SIBLING_SCOPE, ids("a")) == [NO_USAGE]
         assert [visible_ids(store, SCOPE), visible_ids(store, SIBLING_SCOPE)] == [["b"], ["a"]]
 
@@ -213,8 +213,8 @@ class ErasureContract:
         assert store.context(CHILD_SCOPE, "theirs") == a_context_record("theirs", "below", scope=CHILD_SCOPE)
         assert list(store.memories(SCOPE, below=False, statuses=tuple(Status))) == []
         assert writer.write(lambda writing: writing.erase_all(SCOPE)) == expected_erasure(versions=0)
-        (anew,) = put(writer, a_note("a", text="anew"))
-        assert store.history(SCOPE, anew.id) == [anew]
+        (stored,) = put(writer, a_note("a", text="again"))
+        assert store.history(SCOPE, stored.id) == [stored]
         assert [visible_ids(store, scope) for scope in (SCOPE, CHILD_SCOPE)] == [["a", "team"], ["below", "team"]]
 
     @affected_by(Variant.SECOND_WRITER)

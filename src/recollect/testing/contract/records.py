@@ -1,4 +1,4 @@
-"""Contract: records, which have a level and a time and are no duplicates of plain memories."""
+"""Contract: records, which have a level and a time and are not duplicates of plain memories."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -414,7 +414,7 @@ def _has_owner(words: Sequence[str]) -> bool:
 
 
 def resolve_property(words: Sequence[str], context: SpeakerContext) -> tuple[str | None, Sequence[str]]:
-    """Return whose property it is and which, such as Ana's email.
+    """Return the owner and the property, such as Ana and email.
 
     The owner is "" or a context suffix if the property has none in particular, and None if it is unknown. The deadline
     of project Y is project Y's deadline.

@@ -1,4 +1,4 @@
-"""Check: what is not well has a remedy, and nothing else has."""
+"""A check of `recollect doctor` has a remedy exactly if it is not ok."""
 
 import pytest
 
@@ -8,12 +8,12 @@ from tests.tables import table
 
 
 @table(("finding", "remedy"), [(CheckStatus.OK, "do it"), (CheckStatus.WARNING, None), (CheckStatus.PROBLEM, None)])
-def test_a_remedy_is_for_what_is_not_well(finding: CheckStatus, remedy: str | None) -> None:
-    with pytest.raises(InvalidInput, match="a remedy is for what is not well"):
+def test_a_check_without_a_fitting_remedy_is_refused(finding: CheckStatus, remedy: str | None) -> None:
+    with pytest.raises(InvalidInput, match="must have a remedy if it is not ok, and none if it is"):
         Check("disk", finding, "full", remedy)
 
 
-def test_an_error_is_told_with_the_remedy_that_ends_its_message() -> None:
+def test_the_remedy_is_the_end_of_the_error_message() -> None:
     error = ProviderError("the embedder lacks onnx; tokens; run pip install onnx")
     assert check_from_error("embedding", error) == problem(
         "embedding", "the embedder lacks onnx; tokens", "run pip install onnx"
@@ -23,7 +23,7 @@ def test_an_error_is_told_with_the_remedy_that_ends_its_message() -> None:
     )
 
 
-def test_an_error_without_a_remedy_still_is_told() -> None:
+def test_an_error_without_a_remedy_points_to_its_message() -> None:
     assert check_from_error("embedding", ProviderError("it broke")) == problem(
-        "embedding", "it broke", "see what it says"
+        "embedding", "it broke", "see the message"
     )
