@@ -298,7 +298,7 @@ def of_an_older_schema(shell: Shell) -> None:
         db.pragma("user_version", 0)
 
 
-@table(("make", "seen"), [(with_a_log, "still in its log"), (of_an_older_schema, "must be migrated to schema")])
+@table(("make", "seen"), [(with_a_log, "still in the log"), (of_an_older_schema, "must be migrated to schema")])
 def test_a_store_that_may_only_be_read_and_cannot_be_is_a_problem(make: Callable[[Shell], None], seen: str) -> None:
     store = told_who_may_not_write(make, code=1)["store"]
     assert store["finding"] == "problem"

@@ -473,7 +473,7 @@ def test_a_store_sees_what_another_one_wrote_at_the_next_recall(path: Path, cloc
 def test_another_model_than_the_stores_is_refused_with_the_remedy(path: Path) -> None:
     with recollect.open(path, embedder="hashing") as memory:
         memory.remember(SEAT, scope=ANA)
-    with pytest.raises(recollect.EmbedderMismatch, match=r"of hashing-256 \(256 dimensions\).*re-embed"):
+    with pytest.raises(recollect.EmbedderMismatch, match=r"from hashing-256 \(256 dimensions\).*re-embed"):
         recollect.open(path, embedder="wordllama")
 
 

@@ -108,7 +108,7 @@ def test_a_client_over_grpc_is_answered_as_an_engine_answers(embedder: str, tmp_
     assert "helped: 1" in lines
     assert "taught: Ask for the seat before paying" in lines
     assert "like it: Book a flight to Lisbon" in lines
-    assert lines[-1].startswith("INVALID_ARGUMENT: field 'kind': unknown kind 'preferense'")
+    assert lines[-1].startswith("INVALID_ARGUMENT: field 'kind': 'preferense' is not a valid kind")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -143,7 +143,7 @@ def test_the_agents_session_carries_its_history_and_its_agent_knows_what_another
 def test_the_anthropic_memory_has_a_history_and_no_passwords(tmp_path: Path) -> None:
     lines = told("anthropic_memory.py", tmp_path, "hashing")
     refused = [line for line in lines if line.startswith("    refused: ")]
-    assert ["(password)" in line for line in refused] == [True, False]
+    assert ["it contains password" in line for line in refused] == [True, False]
     assert "  1. '# Ana\\n- prefers window seats\\n'" in lines
     assert "view /memories/people/ana.md, lines 2 to 3" in lines
     assert lines[-1] == "asked for her seat, the best memory is /memories/people/ana.md"

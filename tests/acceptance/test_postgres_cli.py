@@ -175,7 +175,7 @@ def test_who_does_not_own_the_tables_erases_and_the_owner_sweeps(
 
 def test_a_file_has_nothing_to_sweep(tmp_path: Path) -> None:
     outcome = typed(str(tmp_path / "agent.db"), "admin", "sweep", code=2)
-    assert "an erasure does that itself; name a database" in outcome.stderr
+    assert "because erasing removes the data from the file; use a database" in outcome.stderr
 
 
 @pytest.mark.parametrize("command", LOOKING, ids=lambda command: command[0])

@@ -210,7 +210,7 @@ class TestObserving:
     def test_what_is_no_event_is_refused(self, file: recollect.Engine, events: Any) -> None:
         with pytest.raises(recollect.InvalidInput):
             file.observe(events, scope=ANA)
-        with pytest.raises(recollect.InvalidInput, match="not come yet"):
+        with pytest.raises(recollect.InvalidInput, match="in the future"):
             file.observe([{"text": "x", "at": BEGAN + 100 * DAY}], scope=ANA)
 
 

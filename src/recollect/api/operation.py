@@ -225,7 +225,7 @@ def _choice_validator(choices: Iterable[str], what: str) -> AfterValidator:
 
     def check(value: str) -> str:
         if value not in names:
-            raise FieldError(f"unknown {what} {show(value)}; {suggest(value, names)}", field=what)
+            raise FieldError(f"{show(value)} is not a valid {what}; {suggest(value, names)}", field=what)
         return value
 
     return AfterValidator(check)

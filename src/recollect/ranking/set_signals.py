@@ -155,7 +155,7 @@ def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance
             return None
         newer = others[place] + inside[place]
         owner = "" if sessions[place] == NO_LABEL else "its session is "
-        since = f"{newer:.1f} such memories since" if newer >= 0.05 else "nothing relevant since"
+        since = f"{newer:.1f} relevant since" if newer >= 0.05 else "nothing relevant since"
         return f"{owner}{share[place]:.0%} as relevant as the best; {since}"
 
     return SetSignalColumn(values, note)

@@ -273,7 +273,7 @@ def test_everything_of_a_scope_goes_with_its_contexts_keys_and_name_and_nothing_
         for gone in (ALLERGY, "what about peanuts", name, mine.id or ""):
             assert gone.encode() not in files
         assert NEIGHBOUR.encode() in files
-        with pytest.raises(recollect.NotFound, match="nothing in"):
+        with pytest.raises(recollect.NotFound, match="is empty"):
             engine.erase(scope=name, everything=True)
         again = engine.remember(ALLERGY, scope=name, key="once")
         assert again.memory.commit != 1

@@ -289,10 +289,10 @@ def test_a_thread_fades_with_what_is_relevant_and_newer_in_other_sessions_and_in
     ]
     relevant = "its session is 100% as relevant as the best"
     expected = {
-        "first": (2 ** -(0.25 / 8 + 1 / 3), f"{relevant}; 1.2 such memories since"),
-        "second": (2 ** -(0.25 / 8), f"{relevant}; 0.2 such memories since"),
+        "first": (2 ** -(0.25 / 8 + 1 / 3), f"{relevant}; 1.2 relevant since"),
+        "second": (2 ** -(0.25 / 8), f"{relevant}; 0.2 relevant since"),
         "other": (0.5, "its session is 50% as relevant as the best; nothing relevant since"),
-        "alone": (2 ** -((1 + 1 + 0.25) / 8), "100% as relevant as the best; 2.2 such memories since"),
+        "alone": (2 ** -((1 + 1 + 0.25) / 8), "100% as relevant as the best; 2.2 relevant since"),
     }
     found = threads(pool)
     assert {id: given.note for id, given in found.items()} == {id: note for id, (_, note) in expected.items()}
