@@ -30,3 +30,14 @@ def test_every_module_that_the_map_names_is_there() -> None:
 
 def test_the_map_is_short() -> None:
     assert len(MAP.text().splitlines()) <= MAX_LINES
+
+
+def test_the_map_counts_the_modules_of_each_package() -> None:
+    counted = dict(re.findall(r"`(\w+)` (\d+) →", MAP.text()))
+    found = {name: 0 for name in counted}
+    for path in modules():
+        package = f"{name_of(path)}.".split(".")[1]
+        if package in found and path.parent != PACKAGE:
+            found[package] += 1
+    assert {name: int(count) for name, count in counted.items()} == found
+    assert f"**all {len(modules())} →" in MAP.text()
