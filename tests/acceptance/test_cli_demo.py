@@ -57,7 +57,8 @@ def test_it_shows_how_a_draft_is_judged(told: str) -> None:
 
 def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> None:
     first, score, *parts = outcomes(told)[STORY[3].commands[0]]
-    needed = re.fullmatch(r"late was ranked but not packed: it costs \d+ tokens, \d+ were left; a budget of (\d+) .*", first)
+    pattern = r"late was ranked but not packed: it costs \d+ tokens, \d+ were left; a budget of (\d+) .*"
+    needed = re.fullmatch(pattern, first)
     assert needed is not None
     assert int(needed[1]) > 300
     points = [float(part.split()[1]) for part in parts if part.strip().startswith("+")]

@@ -34,7 +34,7 @@ def test_the_map_is_short() -> None:
 
 def test_the_map_counts_the_modules_of_each_package() -> None:
     counted = dict(re.findall(r"`(\w+)` (\d+) →", MAP.text()))
-    found = {name: 0 for name in counted}
+    found = dict.fromkeys(counted, 0)
     for path in modules():
         package = f"{name_of(path)}.".split(".")[1]
         if package in found and path.parent != PACKAGE:
