@@ -55,7 +55,7 @@ class Supersede:
 
 
 @dataclass(frozen=True, slots=True)
-class Precede:
+class InsertBefore:
     """Store the draft as valid until the next memory of its subject begins.
 
     `old` are the memories whose validity it ends.
@@ -74,7 +74,7 @@ class Reactivate:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveInactive:
+class KeepInactive:
     """Leave a memory inactive: it was deactivated after the draft was observed."""
 
     memory: Memory
@@ -89,7 +89,7 @@ class Quarantine:
     other: Memory | None = None
 
 
-Decision = Admit | ReviseMemory | Echo | Supersede | Precede | Reactivate | LeaveInactive | Quarantine
+Decision = Admit | ReviseMemory | Echo | Supersede | InsertBefore | Reactivate | KeepInactive | Quarantine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def decide(proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy
     return decide_within_subject(proposed, neighborhood.same_subject, policy)
 
 
-def decide_exact(
+def decide_verbatim(
     proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy
 ) -> Admit | ReviseMemory | Quarantine:
     """Decide about a draft to store unchanged: a new revision of its topic, or a new memory.
@@ -218,7 +218,7 @@ def _decide_repeated_inactive(
         return None
     since = _inactive_since(former, neighborhood)
     if not neighborhood.is_undated and observed_at(proposed) <= since:
-        return LeaveInactive(former, since)
+        return KeepInactive(former, since)
     if former.id in neighborhood.forgotten_in_quarantine:
         return (
             Quarantine(FORGOTTEN_IN_QUARANTINE, former)
@@ -233,7 +233,7 @@ def _decide_repeated_inactive(
 
 def decide_within_subject(
     proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy
-) -> Admit | Supersede | Precede | Quarantine:
+) -> Admit | Supersede | InsertBefore | Quarantine:
     """Decide about a memory among those of its subject, of which one is valid at a time.
 
     The one that begins later ends the one before, unless that is more trusted.
@@ -244,7 +244,7 @@ def decide_within_subject(
         return Quarantine(LESS_TRUSTED, more_trusted)
     position = _without_conflict(position, proposed)
     if position.ended_by is not None:
-        return Precede(position.ended_by, position.ends)
+        return InsertBefore(position.ended_by, position.ends)
     return Supersede(position.ends) if position.ends else Admit()
 
 

@@ -125,7 +125,7 @@ def _is_blank(text: Any) -> bool:
 
 
 def _redact_value(value: Any, policy: SecretsPolicy, removed: dict[str, None], name: str = "", depth: int = 0) -> Any:
-    """Return the value with placeholders, and add what was removed to `taken`.
+    """Return the value with placeholders, and add what was removed to `removed`.
 
     Parts nested too deep to be stored are left as they are.
     """

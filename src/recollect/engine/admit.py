@@ -12,16 +12,16 @@ from recollect.admission.decision import (
     Admit,
     Decision,
     Echo,
-    LeaveInactive,
+    InsertBefore,
+    KeepInactive,
     Neighborhood,
-    Precede,
     Quarantine,
     Reactivate,
     ReviseMemory,
     SubjectPosition,
     Supersede,
     decide,
-    decide_exact,
+    decide_verbatim,
     effective_from,
     is_older_observation,
     is_said_firsthand,
@@ -69,7 +69,7 @@ class Proposal:
     `similar_event` is the memory that an event is too similar to, with the similarity; with `similar_in_batch`, that
     memory is from the same call and counts only if it is stored. `redacted` names what was removed from the draft.
     `estimated_importance` is estimated from the text. `shared_trusts` has the trust of origins that parent scopes
-    share. With `is_exact`, the proposal is the next version of its topic, even if another memory says the same.
+    share. With `is_verbatim`, the proposal is the next version of its topic, even if another memory says the same.
     """
 
     draft: Draft
@@ -82,10 +82,13 @@ class Proposal:
     similar_in_batch: bool = False
     estimated_importance: float | None = None
     shared_trusts: Mapping[str, Trust] = field(default_factory=dict[str, Trust])
-    is_exact: bool = False
+    is_verbatim: bool = False
 
-    def vector_for(self, state: Memory, former: Memory | None) -> "Vector | None":
-        """Return the vector of a memory's next version, or None if its present vector stays."""
+    def resolve_vector(self, state: Memory, former: Memory | None) -> "Vector | None":
+        """Return the vector of a memory's next version, or None if its present vector stays.
+
+        Sets `missing_text` if this version's text is not the one that was embedded.
+        """
         if former is not None and state.reads_like(former) and (self.text is not None or state.text != self.draft.text):
             return None
         if self.text not in (None, state.embedded_text):
@@ -106,8 +109,10 @@ def admit(
     if draft.id is not None and writing.get(draft.scope, draft.id) is not None:
         raise Conflict(f"memory {show(draft.id)} already exists; revise it, or omit the id")
     memory, neighborhood = _gather_known(writing, proposal, policy, threshold)
-    decision = (decide_exact if proposal.is_exact else decide)(memory, neighborhood, policy)
-    if proposal.estimated_importance is not None and isinstance(decision, Admit | Supersede | Precede | Quarantine):
+    decision = (decide_verbatim if proposal.is_verbatim else decide)(memory, neighborhood, policy)
+    if proposal.estimated_importance is not None and isinstance(
+        decision, Admit | Supersede | InsertBefore | Quarantine
+    ):
         memory = memory.changed(importance=proposal.estimated_importance)
     commit_time = max(now, observed_at(memory))  # another writer may have committed since `now` was read
     receipt = _apply_decision(writing, decision, proposal, memory, policy, commit_time)
@@ -172,7 +177,7 @@ def _gather_known(
         shared = _find_shared_duplicates(writing, memory, proposal, policy, threshold)
         trust = lowest_trust([memory.trust, *(one.trust for one in (*shared, *consolidated))])
         memory = memory if trust is memory.trust else memory.changed(trust=trust)
-    if draft.subject is None and memory.kind is not Kind.EVENT and not proposal.is_exact:
+    if draft.subject is None and memory.kind is not Kind.EVENT and not proposal.is_verbatim:
         # duplicates have the same subject
         candidates = [topic] if topic is not None else [*same_text, *paraphrases]
         subjects = (one.subject for one in candidates if one.subject and not one.trust.less_than(memory.trust))
@@ -218,10 +223,10 @@ def _find_duplicates(
         return same_text, []
     others = [one for one in candidates if one.hash != memory.hash and one.kind is not Kind.EVENT]
     return same_text, [
-        one
-        for one in others
-        if (memory.subject is not None and one.subject == memory.subject)
-        or _similarity(writing.direction(one), proposal.vector) > threshold
+        other
+        for other in others
+        if (memory.subject is not None and other.subject == memory.subject)
+        or _similarity(writing.direction(other), proposal.vector) > threshold
     ]
 
 
@@ -320,18 +325,18 @@ def _apply_decision(
         case ReviseMemory(former, restated, position):
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=restated)
             state = place_in_subject(writing, state, position, now)
-            stored = writing.put(state, proposal.vector_for(state, former))
-            instead_of = position.ends[-1].id if position.ends else None
-            return Receipt(stored.id, Updated(stored.revisions, instead_of), stored)
+            stored = writing.put(state, proposal.resolve_vector(state, former))
+            replaced_id = position.ends[-1].id if position.ends else None
+            return Receipt(stored.id, Updated(stored.revisions, replaced_id), stored)
         case Echo(duplicate, reason):
             return _reinforce(writing, duplicate, proposal.draft, memory, reason)
         case Supersede(old):
             state = place_in_subject(writing, memory, SubjectPosition(old), now)
-            stored = writing.put(state, proposal.vector_for(memory, None))
+            stored = writing.put(state, proposal.resolve_vector(memory, None))
             return Receipt(stored.id, superseded_verdict(old, memory), stored)
-        case Precede(newer, old):
+        case InsertBefore(newer, old):
             state = place_in_subject(writing, memory, SubjectPosition(old, newer), now)
-            stored = writing.put(state, proposal.vector_for(memory, None))
+            stored = writing.put(state, proposal.resolve_vector(memory, None))
             if stored.status is not Status.ACTIVE:
                 return Receipt(stored.id, _outdated_verdict(newer, memory), stored)
             return Receipt(stored.id, superseded_verdict(old, memory) if old else Created(), stored)
@@ -341,12 +346,12 @@ def _apply_decision(
             if revived.topic_key is not None and writing.topic(revived.scope, revived.topic_key) is not None:
                 revived = revived.changed(topic_key=None)  # another memory has this topic key by now
             revived = place_in_subject(writing, revived, position, now)
-            stored = writing.put(revived, proposal.vector_for(revived, former))
+            stored = writing.put(revived, proposal.resolve_vector(revived, former))
             if position.ended_by is not None and stored.status is not Status.ACTIVE:
                 return Receipt(stored.id, _outdated_verdict(position.ended_by, memory), stored)
-            instead_of = position.ends[-1].id if position.ends else None
-            return Receipt(stored.id, Reactivated(former.status.value, instead_of), stored)
-        case LeaveInactive(former, since):
+            replaced_id = position.ends[-1].id if position.ends else None
+            return Receipt(stored.id, Reactivated(former.status.value, replaced_id), stored)
+        case KeepInactive(former, since):
             when = since.isoformat(timespec="seconds")
             reason = f"it was {former.status.value} on {when}, after this was stated"
             return Receipt(former.id, Refused(reason, former.id), former)
@@ -354,7 +359,7 @@ def _apply_decision(
             return Receipt(other.id, Quarantined(reason, other.id), other)
         case Quarantine(reason, other):
             state = memory.changed(status=Status.QUARANTINED, remark=reason)
-            stored = writing.put(state, proposal.vector_for(memory, None))
+            stored = writing.put(state, proposal.resolve_vector(memory, None))
             return Receipt(stored.id, Quarantined(reason, None if other is None else other.id), stored)
         case _ as unknown:
             assert_never(unknown)
@@ -368,9 +373,9 @@ def _put_new(writing: WriteTransaction, proposal: Proposal, memory: Memory) -> R
     if proposal.similar_event is None or (
         proposal.similar_in_batch and writing.get(memory.scope, proposal.similar_event[0]) is None
     ):
-        stored = writing.put(memory, proposal.vector_for(memory, None))
+        stored = writing.put(memory, proposal.resolve_vector(memory, None))
         return Receipt(stored.id, Created(), stored)
-    stored = writing.put(memory.changed(indexed=False), proposal.vector_for(memory, None))
+    stored = writing.put(memory.changed(indexed=False), proposal.resolve_vector(memory, None))
     return Receipt(stored.id, unindexed_verdict(*proposal.similar_event), stored)
 
 
@@ -399,8 +404,9 @@ def _next_state(
     since, until = merge_validity(former, proposed, restated=restated)
     firsthand = is_said_firsthand(proposed, former)
     max_trust = former.trust if restated and not firsthand else None
-    holds = restated and former.status is Status.ACTIVE and not former.ended_by(effective_from(proposed))
-    starts_again = restated and not holds and former.kind is not Kind.EVENT  # then the proposed subject counts
+    still_valid = restated and former.status is Status.ACTIVE and not former.ended_by(effective_from(proposed))
+    # in a new period, the proposed subject counts
+    begins_new_period = restated and not still_valid and former.kind is not Kind.EVENT
     is_older = restated and is_older_observation(proposed, former)
     preferred, fallback = (former, proposed) if is_older else (proposed, former)
     if firsthand or (not restated and former.trust.less_than(proposed.trust)):
@@ -414,7 +420,7 @@ def _next_state(
         policy=policy,
         title=preferred.title or fallback.title,
         topic_key=preferred.topic_key or fallback.topic_key,
-        subject=proposed.subject if starts_again else preferred.subject or fallback.subject,
+        subject=proposed.subject if begins_new_period else preferred.subject or fallback.subject,
         tags=preferred.tags or fallback.tags,
         session=preferred.session or fallback.session,
         speaker=preferred.speaker or fallback.speaker,
@@ -423,7 +429,7 @@ def _next_state(
         confidence=fallback.confidence if preferred.confidence is None else preferred.confidence,
         valid_from=since,
         valid_until=until,
-        superseded_by=former.superseded_by if holds else None,
+        superseded_by=former.superseded_by if still_valid else None,
         evidence=proposed.evidence,
         derived_from=proposed.derived_from,
         metadata=preferred.metadata or fallback.metadata,

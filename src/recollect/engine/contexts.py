@@ -238,7 +238,7 @@ def repeat_request(
     request = RecallRequest(
         made_at=record.made_at,
         scope=record.scope,
-        question=Query(record.question) if record.question else None,
+        query=Query(record.question) if record.question else None,
         profile=chosen,
         at=record.at,
         present=record.at == record.made_at if record.making is None else record.making.present,
@@ -256,9 +256,9 @@ def repeat_request(
 
 def _is_asked_verbatim(deps: Dependencies, request: RecallRequest) -> bool:
     """Return whether the query is embedded unchanged under every profile, since it names no speaker."""
-    if request.question is None:
+    if request.query is None:
         return True
-    text, speakers = request.question.text, deps.store.speakers(make_evidence_request(request))
+    text, speakers = request.query.text, deps.store.speakers(make_evidence_request(request))
     return QueryAnalysis.of(text, speakers).phrasings == [text]
 
 
@@ -413,7 +413,7 @@ def _make_training_example(deps: Dependencies, judged: JudgedContext, profile: P
         evidence.table,
         profile,
         request.at,
-        asked=request.question is not None,
+        asked=request.query is not None,
         fetch=evidence.candidates,
         rows=select_rows(evidence, request),
     )

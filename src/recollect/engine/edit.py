@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recollect.admission.classify import rate_salience
 from recollect.admission.decision import (
     Admit,
-    Precede,
+    InsertBefore,
     Quarantine,
     SubjectPosition,
     Supersede,
@@ -182,11 +182,11 @@ def _put_revised(
     match decide_within_subject(revised, _find_contradicted(writing, former, revised, policy), policy):
         case Quarantine(reason, other):
             return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
-        case Precede(newer, _) if effective_from(newer) <= commit_time:
+        case InsertBefore(newer, _) if effective_from(newer) <= commit_time:
             rival = f"memory {show(newer.id)} of the same subject {show(revised.subject)}"
             problem = f"{rival} is valid since {effective_from(newer)}, which is later"
             raise Conflict(f"{problem}; forget it first, or set valid_from")
-        case Precede(newer, ends):
+        case InsertBefore(newer, ends):
             position = SubjectPosition(ends, newer)
         case Supersede(ends):
             position = SubjectPosition(ends)

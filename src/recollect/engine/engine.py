@@ -18,7 +18,14 @@ from recollect.engine.episodes import Episodes
 from recollect.engine.events import EventExtraction, EventOrigin, browse, expand, extract_events, observe
 from recollect.engine.extract import BackgroundWorker, ExtractionResult, Pending, read_turns
 from recollect.engine.recall import count_served
-from recollect.engine.remember import get_kept, keep_exact, read_keys, read_seen_versions, remember_all, screen_or_raise
+from recollect.engine.remember import (
+    get_kept,
+    keep_verbatim,
+    read_keys,
+    read_seen_versions,
+    remember_all,
+    screen_or_raise,
+)
 from recollect.engine.rollup import rollup
 from recollect.engine.sessions import Sessions
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
@@ -231,7 +238,7 @@ class Engine:
         that the caller read there, or `None`; the call raises `Conflict` if that memory has changed. `provenance` is
         that of the caller who drops keys: with it, a memory with higher trust is not dropped.
         """
-        return keep_exact(
+        return keep_verbatim(
             self._open_deps,
             _read_drafts(drafts, scope),
             drop=read_keys(drop),

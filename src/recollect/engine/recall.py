@@ -46,12 +46,14 @@ if TYPE_CHECKING:
 class RecallRequest:
     """A checked request: scope, query, profile, and the moments it asks about.
 
-    In a replay, `commit` is the last commit that the store had, and `recorded_vectors` are those of the query.
+    `present` means that it asks about now: neither `as_of` nor `known_at` was given. `past` also returns memories that
+    were valid before `at`. In a replay, `commit` is the last commit that the store had, and `recorded_vectors` are
+    those of the query.
     """
 
     made_at: datetime
     scope: Scope
-    question: Query | None
+    query: Query | None
     profile: Profile
     at: datetime
     present: bool
@@ -66,7 +68,7 @@ class RecallRequest:
 
 def read_request(
     deps: Dependencies,
-    question: Query | None,
+    query: Query | None,
     *,
     scope: str | Scope,
     profile: Profile | str | None,
@@ -81,14 +83,14 @@ def read_request(
     """Check the arguments of a search, with or without a query, and return the request."""
     now = deps.now()
     chosen_kinds = Kind if kinds is None else _parse_kinds(kinds)
-    chosen_levels = BRIEF_LEVELS if question is None else RECALL_LEVELS
+    chosen_levels = BRIEF_LEVELS if query is None else RECALL_LEVELS
     if levels is not None:
         chosen_levels = frozenset(parse_level("levels", one) for one in validation.require_several("levels", levels))
     known_until = None if known_at is None else require_not_future("known_at", known_at, now)
     return RecallRequest(
         made_at=now,
         scope=as_scope(scope),
-        question=None if question is None else _screen_question(question, deps),
+        query=None if query is None else _screen_query(query, deps),
         profile=deps.resolve_profile(profile, overrides),
         at=require_not_future("as_of", as_of, known_until or now),
         present=as_of is None and known_until is None,
@@ -107,9 +109,9 @@ def _parse_kinds(kinds: Iterable[Kind | str]) -> list[Kind]:
     return parsed
 
 
-def _screen_question(question: Query, deps: Dependencies) -> Query:
+def _screen_query(query: Query, deps: Dependencies) -> Query:
     """Return the query without private parts and secrets: it is embedded and recorded."""
-    return Query(tuple(redact_text(turn, deps.policy.secrets) for turn in question.turns))
+    return Query(tuple(redact_text(turn, deps.policy.secrets) for turn in query.turns))
 
 
 def make_evidence_request(request: RecallRequest) -> "EvidenceRequest":
@@ -131,14 +133,14 @@ def find_evidence(deps: Dependencies, request: RecallRequest, *, bounded: bool =
     """Collect the store's evidence for a request.
 
     With `bounded`, the store may leave out similarities, to be read later, and terms. Terms are left out if the profile
-    does not use them: among a hundred thousand memories they take a seventh of a search.
+    does not use them: with 100,000 memories they take one seventh of the search time.
     """
     from recollect.ranking.bound_pruning import can_prune
 
     probe = make_evidence_request(request)
-    if request.question is None:
+    if request.query is None:
         return deps.store.gather(probe)
-    text = request.question.text
+    text = request.query.text
     in_turns, fields = request.profile.hearing is Hearing.TURNS, request.profile.fields
     names = find_candidate_names(text) if "linked" in fields else ()
     bounded = bounded and can_prune(request.profile)
@@ -233,7 +235,7 @@ def _rank_rows(
         request.profile,
         request.at,
         limit=limit,
-        asked=request.question is not None,
+        asked=request.query is not None,
         fetch=fetch,
         rows=rows,
     )
@@ -337,9 +339,9 @@ def with_pinned(ranking: Ranking, evidence: "RecallEvidence", request: RecallReq
     rows = [row for row in pinned.tolist() if evidence.table.ids[row] not in ranked_ids]
     if not rows:
         return ranking
-    has_question = request.question is not None
+    has_query = request.query is not None
     explained = explain_rows(
-        rows, evidence.table, request.profile, request.at, asked=has_question, fetch=evidence.candidates, rows=eligible
+        rows, evidence.table, request.profile, request.at, asked=has_query, fetch=evidence.candidates, rows=eligible
     )
     added = [
         Scored.of(candidate.showing(memory), explanation, ranking.scheme)
@@ -406,7 +408,7 @@ def _explain_ranking(evidence: "RecallEvidence", request: RecallRequest, memory:
         request.profile,
         request.at,
         limit=depth,
-        asked=request.question is not None,
+        asked=request.query is not None,
         fetch=evidence.candidates,
         rows=select_rows(evidence, request),
     )
@@ -430,13 +432,13 @@ def _explain_barred(memory: Memory, request: RecallRequest, barrier: Barrier) ->
     return Why(candidate, explanation, Barred(barrier, memory.status))
 
 
-def count_served(deps: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
+def count_served(deps: Dependencies, scope: Scope, served: Iterable[Scored | str]) -> None:
     """Queue a count of each of these memories as served now.
 
     Memories that the scope may not see are skipped. A read-only store counts nothing.
     """
     now = deps.now()
-    ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", handed)))
+    ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", served)))
 
     storable = [id for id in ids if validation.is_storable(id)]
     if storable and not deps.store.read_only:
@@ -460,7 +462,7 @@ def make_context_record(
         at=request.at,
         commit=evidence.commit,
         known_at=request.known_at,
-        question=() if request.question is None else request.question.turns,
+        question=() if request.query is None else request.query.turns,
         profile=ranking.profile,
         version=ranking.version,
         formula=json.dumps(profile_to_document(request.profile)),
@@ -503,7 +505,7 @@ def _make_recipe(
         counter=deps.count_tokens.name,
         analyser=tokenizer.VERSION,
         naming=entities.VERSION,
-        encoder=None if request.question is None else deps.encoder,
+        encoder=None if request.query is None else deps.encoder,
         directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
         directed=evidence.similarity_count,
         packed=len(context.packed),

@@ -1,6 +1,6 @@
 """Remember: a draft becomes a new memory, a revision, or an echo of a known memory.
 
-`keep_exact` stores texts verbatim under topic keys, for callers that must read back what they wrote.
+`keep_verbatim` stores texts verbatim under topic keys, for callers that must read back what they wrote.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,25 +48,25 @@ def remember_all(
     drafts: Sequence[Draft],
     before_write: BeforeWrite = do_nothing,
     *,
-    verbatim_check: CheckReceipts | None = None,
+    check_verbatim: CheckReceipts | None = None,
 ) -> list[Receipt]:
     """Remember all drafts, or none; a retry with the same key is answered without the embedder.
 
-    With `verbatim_check`, each draft becomes the next version of its topic, even if another memory says the same, and
+    With `check_verbatim`, each draft becomes the next version of its topic, even if another memory says the same, and
     is refused if anything would be redacted. The check sees all receipts before the transaction ends.
     """
     now = deps.now()
     screened = [screen(draft, deps.policy.secrets) for draft in drafts]
-    if verbatim_check is not None:
+    if check_verbatim is not None:
         for draft, one in zip(drafts, screened, strict=True):
             _refuse_redacted(draft, one, deps.policy.secrets)
-    verbatim = verbatim_check is not None
+    verbatim = check_verbatim is not None
     proposed = [None if isinstance(one, Refused) else _propose(deps, one, now, verbatim) for one in screened]
     answers = [_find_answer(deps, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
     if not new and before_write is not do_nothing:
         deps.store.write(before_write)
-    receipts = iter(_embed_and_write(deps, new, now, before_write, verbatim_check) if new else [])
+    receipts = iter(_embed_and_write(deps, new, now, before_write, check_verbatim) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
@@ -95,7 +95,7 @@ def _propose(deps: Dependencies, screened: Screened[Draft], now: datetime, verba
         screened.redacted,
         estimated_importance=_estimate_importance(memory, deps.policy),
         shared_trusts=_load_shared_trusts(deps, draft),
-        is_exact=verbatim,
+        is_verbatim=verbatim,
     )
 
 
@@ -116,7 +116,7 @@ def _embed_and_write(
     proposals: Sequence[Proposal],
     now: datetime,
     before_write: BeforeWrite,
-    verbatim_check: CheckReceipts | None,
+    check_verbatim: CheckReceipts | None,
 ) -> list[Receipt]:
     """Embed outside the transaction, then write; embed again if a topic's title has changed."""
     _set_texts_to_embed(deps, proposals)
@@ -131,8 +131,8 @@ def _embed_and_write(
         receipts = [admit(writing, proposal, deps.policy, threshold, now) for proposal in proposals]
         if any(proposal.missing_text is not None for proposal in proposals):
             raise _TitleChanged
-        if verbatim_check is not None:
-            verbatim_check(receipts)
+        if check_verbatim is not None:
+            check_verbatim(receipts)
         return receipts
 
     while True:
@@ -242,7 +242,7 @@ class TopicKey:
         return f"{show(self.topic_key)} of {self.scope}"
 
 
-def keep_exact(
+def keep_verbatim(
     deps: Dependencies,
     drafts: Sequence[Draft],
     *,
@@ -275,7 +275,7 @@ def keep_exact(
             if isinstance(receipt.verdict, Quarantined) and not may_quarantine:
                 raise InvalidInput(f"{key} cannot be stored: {receipt.reason}; ask the user or an operator to store it")
 
-    return remember_all(deps, drafts, prepare, verbatim_check=check)
+    return remember_all(deps, drafts, prepare, check_verbatim=check)
 
 
 def get_kept(deps: Dependencies, scope: Scope, topic_key: str) -> Memory | None:

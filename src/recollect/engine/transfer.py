@@ -15,7 +15,7 @@ from typing import IO, AnyStr, TypeVar
 
 from recollect.admission.decision import (
     Admit,
-    Precede,
+    InsertBefore,
     Quarantine,
     SubjectPosition,
     Supersede,
@@ -191,7 +191,7 @@ def _place_imported(
             writing.put(memory.changed(status=Status.QUARANTINED, remark=reason), None)
         case Supersede(old):
             writing.put(place_in_subject(writing, memory, SubjectPosition(old), now), None)
-        case Precede(newer, old):
+        case InsertBefore(newer, old):
             writing.put(place_in_subject(writing, memory, SubjectPosition(old, newer), now), None)
         case Admit():
             pass

@@ -13,16 +13,16 @@ from tests.tables import table
 from recollect.admission.decision import (
     Admit,
     Echo,
-    LeaveInactive,
+    InsertBefore,
+    KeepInactive,
     Neighborhood,
-    Precede,
     Quarantine,
     Reactivate,
     ReviseMemory,
     SubjectPosition,
     Supersede,
     decide,
-    decide_exact,
+    decide_verbatim,
     effective_from,
     observed_at,
 )
@@ -151,14 +151,14 @@ def test_whoever_is_trusted_less_adds_nothing(more: dict[str, Any]) -> None:
 def test_what_was_put_away_comes_back_only_if_it_was_said_after_that(status: Status, known: str) -> None:
     old = on(1, "old", status=status)
     given: dict[str, Any] = {known: [old], "inactive_since": {old.id: day(5)}}
-    assert decide(on(4), Neighborhood(**given), POLICY) == LeaveInactive(old, day(5))
-    assert decide(on(5), Neighborhood(**given), POLICY) == LeaveInactive(old, day(5))
+    assert decide(on(4), Neighborhood(**given), POLICY) == KeepInactive(old, day(5))
+    assert decide(on(5), Neighborhood(**given), POLICY) == KeepInactive(old, day(5))
     assert decide(on(5.01), Neighborhood(**given), POLICY) == Reactivate(old)
 
 
 def test_what_was_put_away_nobody_knows_when_counts_from_when_it_was_observed() -> None:
     old = on(3, "old", status=Status.FORGOTTEN)
-    assert decide(on(3), Neighborhood(same_text=[old]), POLICY) == LeaveInactive(old, day(3))
+    assert decide(on(3), Neighborhood(same_text=[old]), POLICY) == KeepInactive(old, day(3))
     assert decide(on(4), Neighborhood(same_text=[old]), POLICY) == Reactivate(old)
 
 
@@ -171,7 +171,7 @@ def test_what_is_over_and_done_does_not_stand_in_the_way(status: Status) -> None
 def test_whoever_is_trusted_less_does_not_bring_back_what_was_put_away(status: Status) -> None:
     old = on(1, "old", status=status, provenance=USER)
     assert decide(on(9, provenance=STRANGER), Neighborhood(same_text=[old]), POLICY) == Admit()
-    assert decide(on(0, provenance=STRANGER), Neighborhood(same_text=[old]), POLICY) == LeaveInactive(old, day(1))
+    assert decide(on(0, provenance=STRANGER), Neighborhood(same_text=[old]), POLICY) == KeepInactive(old, day(1))
 
 
 def test_what_is_brought_back_ends_what_took_its_place() -> None:
@@ -235,7 +235,7 @@ def test_what_an_operator_put_apart_and_forgot_waits_unless_the_user_says_it(kno
         topic = on(1, "topic", topic_key="seat", provenance=STRANGER)
         revised = decide(on(2, topic_key="seat", provenance=by), Neighborhood(topic=topic, **given), POLICY)
         assert revised == (expected if below else ReviseMemory(topic))
-        exactly = decide_exact(on(2, topic_key="seat", provenance=by), Neighborhood(**given), POLICY)
+        exactly = decide_verbatim(on(2, topic_key="seat", provenance=by), Neighborhood(**given), POLICY)
         assert exactly == (Quarantine("the same was in quarantine when it was forgotten") if below else Admit())
 
 
@@ -250,7 +250,7 @@ def test_what_was_isolated_and_forgotten_comes_back_only_by_who_is_trusted_more(
     assert decide(on(4, provenance=STRANGER), known, POLICY) == waits
     assert decide(on(4, provenance=DOCUMENT), known, POLICY) == waits
     assert decide(on(4, provenance=USER), known, POLICY) == Admit()
-    assert decide(on(2, provenance=DOCUMENT), known, POLICY) == LeaveInactive(gone, day(3))
+    assert decide(on(2, provenance=DOCUMENT), known, POLICY) == KeepInactive(gone, day(3))
 
 
 @table("reason", ["it contradicts a memory that is trusted more", "it reads like orders to a model: 'obey'"])
@@ -391,7 +391,7 @@ def test_a_denial_ends_what_it_denies_and_nothing_else() -> None:
     denial = lives(2, "new", "Ana no longer lives in Lisbon")
     assert decide(denial, Neighborhood(same_subject=[lisbon]), POLICY) == Supersede((lisbon,))
     assert decide(denial, Neighborhood(same_subject=[porto]), POLICY) == Admit()
-    assert decide(lisbon, Neighborhood(same_subject=[denial]), POLICY) == Precede(denial)
+    assert decide(lisbon, Neighborhood(same_subject=[denial]), POLICY) == InsertBefore(denial)
     assert decide(lives(3, "again", "Ana lives in Lisbon"), Neighborhood(same_subject=[denial]), POLICY) == Supersede(
         (denial,)
     )
@@ -407,17 +407,17 @@ def test_a_denial_by_who_is_trusted_less_waits_only_if_it_denies_what_is_known()
 
 def test_what_held_before_precedes_what_holds() -> None:
     newer = home(3, "newer")
-    assert decide(home(2), Neighborhood(same_subject=[newer]), POLICY) == Precede(newer)
-    assert decide(home(5, valid_from=day(1)), Neighborhood(same_subject=[newer]), POLICY) == Precede(newer)
+    assert decide(home(2), Neighborhood(same_subject=[newer]), POLICY) == InsertBefore(newer)
+    assert decide(home(5, valid_from=day(1)), Neighborhood(same_subject=[newer]), POLICY) == InsertBefore(newer)
     assert decide(home(2), Neighborhood(same_subject=[newer]), STATIC) == Admit()
 
 
 def test_what_held_between_two_ends_the_one_and_is_ended_by_the_other() -> None:
     active, future = home(1, "active"), home(1, "future", valid_from=day(20))
-    assert decide(home(5), Neighborhood(same_subject=[active, future]), POLICY) == Precede(future, (active,))
+    assert decide(home(5), Neighborhood(same_subject=[active, future]), POLICY) == InsertBefore(future, (active,))
     past = replace(active, status=Status.SUPERSEDED, valid_until=day(9), superseded_by=MemoryId("present"))
     present = home(9, "present")
-    assert decide(home(5), Neighborhood(same_subject=[present, past]), POLICY) == Precede(present, (past,))
+    assert decide(home(5), Neighborhood(same_subject=[present, past]), POLICY) == InsertBefore(present, (past,))
     assert decide(home(10), Neighborhood(same_subject=[present, past]), POLICY) == Supersede((present,))
 
 
@@ -430,7 +430,7 @@ def test_what_was_replaced_before_stays_replaced_by_what_replaced_it() -> None:
 def test_the_first_that_follows_is_the_one_that_ends_it() -> None:
     third, second = home(9, "third"), home(5, "second", status=Status.SUPERSEDED, valid_until=day(9))
     never = home(4, "never", status=Status.SUPERSEDED, valid_until=day(4))
-    assert decide(home(2), Neighborhood(same_subject=[third, never, second]), POLICY) == Precede(second)
+    assert decide(home(2), Neighborhood(same_subject=[third, never, second]), POLICY) == InsertBefore(second)
 
 
 def test_whoever_is_trusted_less_does_not_supersede() -> None:
@@ -542,7 +542,7 @@ def test_whoever_is_trusted_less_changes_nothing_of_what_is_trusted_more(case: t
     match decide(proposed, known, POLICY):
         case ReviseMemory(memory, _, place) | Reactivate(memory, place):
             changed = [memory, *place.ends]
-        case Supersede(old) | Precede(_, old):
+        case Supersede(old) | InsertBefore(_, old):
             changed = list(old)
         case _:
             changed = []
@@ -579,7 +579,7 @@ def test_what_a_judgement_ends_began_no_later_or_is_trusted_less_and_what_ends_i
             pass
         case Supersede(old):
             place = SubjectPosition(old)
-        case Precede(newer, old):
+        case InsertBefore(newer, old):
             place = SubjectPosition(old, newer)
         case _:
             pass
