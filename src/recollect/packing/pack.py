@@ -88,17 +88,17 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
 
     Every memory of the ranking is packed or omitted. If any of them fits, the context is not empty.
     """
-    offer = RenderedRanking.of(ranking, budget, prompt)
-    choice = choose_memories(offer, budget)
-    fitted = fit_text(offer, choice)
+    rendered = RenderedRanking.of(ranking, budget, prompt)
+    choice = choose_memories(rendered, budget)
+    fitted = fit_text(rendered, choice)
     packed = set(fitted.places)
 
     def omitted(place: int) -> Omitted:
-        cost = offer.costs[place]
+        cost = rendered.costs[place]
         if place in fitted.excess:
             reason, room = OmissionReason.BUDGET, cost - fitted.excess[place]
-        elif place in choice.room_met:
-            reason, room = OmissionReason.BUDGET, choice.room_met[place]
+        elif place in choice.room_at_turn:
+            reason, room = OmissionReason.BUDGET, choice.room_at_turn[place]
         else:
             reason, room = OmissionReason.ITEMS, choice.tokens - choice.spent
         return Omitted(scored=ranking[place], reason=reason, cost=cost, room=room)
@@ -166,27 +166,27 @@ class RenderedRanking:
 class PackingChoice:
     """The places packed, in order, and how much room the others found at their last turn.
 
-    A place that is in neither `chosen` nor `room_met` came after the limit of items was reached. `next_budget` is the
-    smallest larger budget that could change the choice. Every decision asks whether the budget is at least some
-    number, and a larger budget gives the same answer until it reaches the smallest number that this one did not.
+    A place that is in neither `chosen` nor `room_at_turn` came after the limit of items was reached. `next_budget` is
+    the smallest larger budget that could change the choice. Each decision compares the budget with a threshold, so the
+    choice is unchanged until the smallest threshold not yet met.
     """
 
     tokens: int
     limit: int
     spent: int
     chosen: dict[int, None] = field(default_factory=dict[int, None])
-    room_met: dict[int, int] = field(default_factory=dict[int, int])
+    room_at_turn: dict[int, int] = field(default_factory=dict[int, int])
     next_budget: float = math.inf
 
     @property
     def is_full(self) -> bool:
         return len(self.chosen) >= self.limit
 
-    def take(self, place: int, cost: int, *, least: float = 0) -> bool:
-        """Add the memory if the limits, `least` and the room allow it; return whether they did."""
+    def take(self, place: int, cost: int, *, min_budget: float = 0) -> bool:
+        """Add the memory if the limits, `min_budget` and the room allow it; return whether they did."""
         if self.is_full:
             return False
-        needs = max(least, self.spent + cost)
+        needs = max(min_budget, self.spent + cost)
         if needs > self.tokens:
             self.next_budget = min(self.next_budget, needs)
             return False
@@ -195,27 +195,27 @@ class PackingChoice:
         return True
 
 
-def choose_memories(offer: RenderedRanking, budget: Budget, *, last: int | None = None) -> PackingChoice:
+def choose_memories(rendered: RenderedRanking, budget: Budget, *, last: int | None = None) -> PackingChoice:
     """Choose pinned memories within their share, kinds within reserves, then the rest by rank.
 
     A memory that does not fit is skipped, so a smaller one further down can fit. With `last`, the turns in rank order
     end at that place.
     """
-    choice = PackingChoice(budget.tokens, offer.limit, offer.frame)
-    shared = 0
-    for place in offer.pinned:
-        cost = offer.costs[place]
-        if choice.take(place, cost, least=budget.tokens_for_pinned(shared + cost)):
-            shared += cost
+    choice = PackingChoice(budget.tokens, rendered.limit, rendered.frame)
+    pinned_cost = 0
+    for place in rendered.pinned:
+        cost = rendered.costs[place]
+        if choice.take(place, cost, min_budget=budget.tokens_for_pinned(pinned_cost + cost)):
+            pinned_cost += cost
     for kind in sorted(budget.reserves, key=READING_ORDER.index):
         reserve = budget.reserves[kind]
-        for place in offer.by_kind[kind]:
-            cost = offer.costs[place]
+        for place in rendered.by_kind[kind]:
+            cost = rendered.costs[place]
             if place not in choice.chosen and cost <= reserve and choice.take(place, cost):
                 reserve -= cost
-    for place, cost in enumerate(offer.costs if last is None else offer.costs[: last + 1]):
+    for place, cost in enumerate(rendered.costs if last is None else rendered.costs[: last + 1]):
         if place not in choice.chosen and not choice.take(place, cost) and not choice.is_full:
-            choice.room_met[place] = choice.tokens - choice.spent
+            choice.room_at_turn[place] = choice.tokens - choice.spent
     return choice
 
 
@@ -234,7 +234,7 @@ class FittedText:
     next_budget: float
 
 
-def fit_text(offer: RenderedRanking, choice: PackingChoice) -> FittedText:
+def fit_text(rendered: RenderedRanking, choice: PackingChoice) -> FittedText:
     """Drop the last chosen until the text fits; if none remains, take the first that fits alone.
 
     Token counts do not add up: a text may count more than its parts, or less.
@@ -243,16 +243,16 @@ def fit_text(offer: RenderedRanking, choice: PackingChoice) -> FittedText:
     more = math.inf
     taken = list(choice.chosen)
     while taken:
-        text = offer.render(taken)
-        tokens = offer.prompt.tokens(text)
+        text = rendered.render(taken)
+        tokens = rendered.prompt.tokens(text)
         if tokens <= choice.tokens:
             return FittedText(tuple(sorted(taken)), text, tokens, over, more)
         more = min(more, tokens)
         over[taken.pop()] = tokens - choice.tokens
-    for place in range(len(offer.costs)):
-        tokens = offer.tokens_alone(place)
+    for place in range(len(rendered.costs)):
+        tokens = rendered.tokens_alone(place)
         if tokens <= choice.tokens:
-            return FittedText((place,), offer.render([place]), tokens, over, more)
+            return FittedText((place,), rendered.render([place]), tokens, over, more)
         more = min(more, tokens)
     return FittedText((), "", 0, over, more)
 
@@ -279,57 +279,57 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
     if place is None:
         raise NotFound(f"memory {id!r} is not in the ranking; give one that was ranked")
 
-    offer = RenderedRanking.of(ranking, budget, prompt)
-    tokens: float = _lower_bound(offer, budget, place)
+    rendered = RenderedRanking.of(ranking, budget, prompt)
+    tokens: float = _lower_bound(rendered, budget, place)
     for _ in range(MAX_TRIED_BUDGETS):
         if tokens == math.inf:
             return None
         budget = replace(budget, tokens=int(tokens))
-        choice = choose_memories(offer, budget, last=place)
-        if place in choice.chosen or not _first_remains(offer, choice):
-            choice = choose_memories(offer, budget)
-            fitted = fit_text(offer, choice)
+        choice = choose_memories(rendered, budget, last=place)
+        if place in choice.chosen or not _first_remains(rendered, choice):
+            choice = choose_memories(rendered, budget)
+            fitted = fit_text(rendered, choice)
             if place in fitted.places:
                 return SufficientBudget(budget.tokens, smallest=True)
             tokens = min(choice.next_budget, fitted.next_budget)
         else:
             tokens = choice.next_budget
-    return _budget_for_all(offer, budget, place)
+    return _budget_for_all(rendered, budget, place)
 
 
-def _budget_for_all(offer: RenderedRanking, budget: Budget, place: int) -> SufficientBudget | None:
+def _budget_for_all(rendered: RenderedRanking, budget: Budget, place: int) -> SufficientBudget | None:
     """Return a budget with room for all memories, if it packs this one."""
-    separately = offer.frame + sum(offer.costs)
-    together = offer.prompt.tokens(offer.render(range(len(offer.costs))))
-    pinned = budget.tokens_for_pinned(sum(offer.costs[pin] for pin in offer.pinned))
+    separately = rendered.frame + sum(rendered.costs)
+    together = rendered.prompt.tokens(rendered.render(range(len(rendered.costs))))
+    pinned = budget.tokens_for_pinned(sum(rendered.costs[pin] for pin in rendered.pinned))
     pinned = pinned if pinned < math.inf else 0  # a share of 0 is never enough: pinned memories come in by rank
     budget = replace(budget, tokens=max(budget.tokens, separately, together, int(pinned)))
-    fitted = fit_text(offer, choose_memories(offer, budget))
+    fitted = fit_text(rendered, choose_memories(rendered, budget))
     return SufficientBudget(budget.tokens, smallest=False) if place in fitted.places else None
 
 
-def _lower_bound(offer: RenderedRanking, budget: Budget, place: int) -> int:
+def _lower_bound(rendered: RenderedRanking, budget: Budget, place: int) -> int:
     """Return a budget, at least the given one, below which the memory is not packed.
 
-    If the memory is packed by its rank, every memory before it found at least room for it and for those packed in
-    between, `rest`. A memory that costs at most `rest` was therefore packed too. Pinned memories, kinds with a
-    reserve, and the first that fits alone may be packed in other ways.
+    If the memory is packed by its rank, then when each earlier memory was considered, at least `needed` tokens were
+    free: the cost of this memory and of those packed between them. A memory that costs at most `needed` was therefore
+    packed too. Pinned memories, kinds with a reserve, and the first that fits alone may be packed in other ways.
     """
-    if offer.has_priority(place, budget) or place == 0 or offer.tokens_alone(0) > budget.tokens:
+    if rendered.has_priority(place, budget) or place == 0 or rendered.tokens_alone(0) > budget.tokens:
         return budget.tokens
-    rest = all_in = offer.costs[place]
+    needed = total = rendered.costs[place]
     for other in reversed(range(place)):
-        cost = offer.costs[other]
-        if cost <= rest:
-            all_in += cost
-            rest += 0 if offer.has_priority(other, budget) else cost
-    return max(budget.tokens, offer.frame + all_in)
+        cost = rendered.costs[other]
+        if cost <= needed:
+            total += cost
+            needed += 0 if rendered.has_priority(other, budget) else cost
+    return max(budget.tokens, rendered.frame + total)
 
 
-def _first_remains(offer: RenderedRanking, choice: PackingChoice) -> bool:
+def _first_remains(rendered: RenderedRanking, choice: PackingChoice) -> bool:
     """Return whether the first choice certainly remains, so that `fit_text` adds no other."""
     first = next(iter(choice.chosen), None)
-    return first is not None and offer.tokens_alone(first) <= choice.tokens
+    return first is not None and rendered.tokens_alone(first) <= choice.tokens
 
 
 def why(
@@ -344,11 +344,11 @@ def why(
     budget: Budget | None = None,
     prompt: Prompt | None = None,
 ) -> Why:
-    """Explain why the candidate is in, or where it dropped out and what would have helped.
+    """Explain why the candidate was included, or at which step it was excluded.
 
-    The changes are the smallest of one signal. With a budget and a prompt, the explanation covers packing: a memory
-    that was ranked but not packed gets the budget that would have been enough or, if a limit of items kept it out,
-    the changes that would have ranked it high enough.
+    Each change is the smallest change to one signal. With a budget and a prompt, the explanation covers packing: a
+    memory that was ranked but not packed gets the budget that would have been enough or, if a limit of items kept it
+    out, the changes that would have ranked it high enough.
     """
     if (budget is None) != (prompt is None):
         raise InvalidInput("a budget and a prompt are needed together; give both or neither")

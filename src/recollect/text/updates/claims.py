@@ -55,12 +55,15 @@ UNNAMED_USER = "user"
 def find_subject(text: str, speaker: str | None, me: str | None, within: str | None = None) -> str | None:
     """Return the subject whose present value the text gives, such as "ana: lives in".
 
-    None if anything about it is in doubt. Only one short statement in the present tense has a subject: nothing hedged,
-    asked, conditional, listed or bound to a moment. "I" and "the user" are the speaker, or else `me`, if the text is
-    the user's own or a record of what they said; without either, they are unknown. A thing without a name or an owner
-    is a different one in each `within`, the context of a text such as its title. Two texts have the same
-    subject only if both cannot be true, or if one denies what the other may say, or if both mean the same:
-    `are_compatible` tells these apart.
+    Return None if the subject is ambiguous. Only one short statement in the present tense has a subject: nothing
+    hedged, asked, conditional, listed or bound to a moment.
+
+    "I" and "the user" are the speaker, or else `me`, if the text is the user's own or a record of what they said;
+    without either, they are unknown. A thing without a name or an owner is a different one in each `within`, the
+    context of a text such as its title.
+
+    Two texts have the same subject only if both cannot be true, or if one denies what the other may say, or if both
+    mean the same: `are_compatible` tells these apart.
     """
     found = read_claim(text, speaker, me, within)
     return None if found is None else found.subject
@@ -90,8 +93,8 @@ def are_compatible(one: Memory, other: Memory) -> bool:
     """Return whether two memories with one subject can both be true, judging by their texts.
 
     They can if both affirm or both deny the same thing, if they give it the same value, one of them in more words, or
-    if one denies another value than the other gives. The result is False for a subject that was given and that is not
-    the text's own.
+    if one denies another value than the other gives. Return False if the caller supplied a subject that the text itself
+    does not imply.
     """
     first, second = _read_own_claim(one), _read_own_claim(other)
     if first is None or second is None or first.subject != second.subject or not first.value or not second.value:
@@ -104,8 +107,8 @@ def are_compatible(one: Memory, other: Memory) -> bool:
             no is not None and not _is_same_value(no, yes) for no, yes in zip(denial.value, claim.value, strict=False)
         )
     return all(
-        one is None or other is None or _is_same_value(one, other) or _is_part(one, other) or _is_part(other, one)
-        for one, other in zip(first.value, second.value, strict=False)
+        left is None or right is None or _is_same_value(left, right) or _is_part(left, right) or _is_part(right, left)
+        for left, right in zip(first.value, second.value, strict=False)
     )
 
 
@@ -135,7 +138,7 @@ def distinguishing_context(memory: Memory) -> str | None:
 
 
 def first_person_name(provenance: Provenance) -> str | None:
-    """Return who "I" and "the user" are in a text from there, if it names no speaker.
+    """Return who "I" and "the user" refer to in a text with this provenance and no speaker.
 
     The user, in their own words, in a model's record of them and in an operator's; unknown in what tools, documents and
     imports say.
@@ -149,8 +152,8 @@ _USER_PROVENANCES = frozenset({Provenance.DIRECT_USER, Provenance.MODEL_INFERENC
 def normalize_subject(subject: str) -> str:
     """Return a given subject in the spelling of subjects that are read from texts.
 
-    "Ana:  Lives in" becomes "ana: lives in": lower case, single blanks, one after each colon. Names of one or two
-    letters behind another word keep their case, as in "repo A: owner".
+    "Ana:  Lives in" becomes "ana: lives in": lower case, single spaces, one after each colon. Names of one or two
+    letters after another word keep their case, as in "repo A: owner".
     """
     parts = (fold_case(" ".join(part.split())) for part in to_nfc(subject).split(":"))
     return ": ".join(parts).strip() or subject
@@ -196,7 +199,7 @@ def _read_preference_pair(words: Sequence[str]) -> str | None:
 def _mask_contrast(written_verb: str, words: Sequence[str]) -> str | None:
     """Return the words with both sides of the contrast in place of the one that is named.
 
-    With "want" only the style of answers counts: of other things a person may want, and have, both.
+    For "want", only answer styles count, because a person can want both of most other things.
     """
     verb, answers = base_form(written_verb), not _ANSWER_NOUNS.isdisjoint(word.lower() for word in words)
     contrasts = _ANSWER_CONTRASTS if answers else _CONTRASTS if verb == "prefer" else {}
@@ -242,7 +245,7 @@ _MAX_TRUTH_WORDS = 9
 
 
 def _read_truth_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
-    """Read a statement that holds or does not: all but the negation is the subject."""
+    """Read a yes/no statement; everything except the negation is the subject."""
     words, lowered = statement.words, statement.lowered
     if lowered[0] in ("always", *_ACTION_VERBS) and context.context_suffix is not None:
         rest = words[1:] if lowered[0] == "always" else words
@@ -313,7 +316,7 @@ def _yes_or_no(*, denied: bool) -> tuple[str]:
 def _join_canonical(words: Sequence[str]) -> str:
     """Return the key of all the words.
 
-    "The" stays, because a person who has a key may not have the key.
+    Keep "the": "a key" and "the key" may differ.
     """
     rest = [word for word in words[1:] if word.lower() not in ("a", "an")]
     parts = [list[str]([words[0].lower()])]
@@ -356,7 +359,7 @@ _ACTION_VERBS = load_words("truths.action_verbs")
 def _read_number_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read a count, a price, a version and the like: all but the number is the subject."""
     words, lowered = statement.words, statement.lowered
-    if lowered[0] in _ORDER_VERBS and len(words) > 2 and context.context_suffix is not None:
+    if lowered[0] in _IMPERATIVE_VERBS and len(words) > 2 and context.context_suffix is not None:
         masked = _mask_number(words[1:]) if _has_object(lowered[1:]) else None
         return Claim(f"{lowered[0]}{context.context_suffix}: {masked}") if masked else None
     for at in range(1, min(len(words), MAX_VERB_POSITION)):
@@ -389,15 +392,15 @@ def _read_number_claim(statement: Statement, context: SpeakerContext) -> Claim |
 
 
 def _has_object(lowered: Sequence[str]) -> bool:
-    """Return whether the order names its object in a word that always means the same."""
+    """Return whether the command's object is a specific noun, not a pronoun."""
     known = lowered[0] not in BINDING_PREPOSITIONS and lowered[0][:1].isalpha() and len(lowered) > 1
     return known and not set(lowered) & POINTER_WORDS and canonicalize_text(lowered[0])[0].kind != "number"
 
 
 def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
-    """Return whether the number measures something that exists once.
+    """Return whether the number measures one identifiable thing.
 
-    "Has 32 GB" does not tell of what.
+    "Has 32 GB" does not say of what.
     """
     needed = {"take": "of", "pay": "for"}.get(verb)
     if needed is not None:
@@ -408,7 +411,8 @@ def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
 def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | None, str] | None:
     """Return how many of a countable kind a person has, and the kind; None for other nouns.
 
-    The number is None if the text does not give it. Only kinds count of which a person may have any number for years.
+    The number is None if the text does not give it. Count only things that a person can own any number of, long
+    term.
     """
     kind = _COUNTED_FORMS.get(words[-1].lower()) if 0 < len(words) <= 2 else None
     if kind is None:
@@ -426,7 +430,7 @@ def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | No
 
 _COUNTED_NOUNS = load_words("numbers.counted_nouns")
 _COUNTED_SINGULARS = _COUNTED_NOUNS | load_words("numbers.counted_irregular")
-_COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s")} | DATA.mapping(
+_COUNTED_FORMS = {form: noun for noun in _COUNTED_NOUNS for form in (noun, f"{noun}s")} | DATA.mapping(
     "numbers.counted_forms"
 )
 _PROCESS_NOUNS = load_words("numbers.process_nouns")
@@ -469,7 +473,7 @@ _HABIT_VERBS = load_words("numbers.habit_verbs")
 _PERIOD_NOUNS = load_words("numbers.period_nouns")
 _QUANTITY_VERBS = _VERBS_OF_ANYONE | load_words("numbers.quantity_verbs")
 _NUMBER_VERBS = _QUANTITY_VERBS | _HABIT_VERBS
-_ORDER_VERBS = load_words("numbers.order_verbs")
+_IMPERATIVE_VERBS = load_words("numbers.order_verbs")
 _TIME_WORDS = WEEKDAY_WORDS | MONTH_WORDS | {f"{day}s" for day in WEEKDAY_WORDS} | load_words("numbers.time_words")
 _MAX_NUMBER_WORDS = 9
 
