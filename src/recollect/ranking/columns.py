@@ -210,17 +210,17 @@ class SignalColumns:
             return 0.0
         return self._similarity_error
 
-    def find_worthless(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
+    def zero_score_mask(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
         """Return whether each row's score is 0 because all its terms are exactly 0."""
-        worthless = np.ones(len(rows), dtype=np.bool_)
+        mask = np.ones(len(rows), dtype=np.bool_)
         for term in profile.terms:
             if term.weight == 0.0:
                 continue
             if isinstance(term.signal, SetSignal) or not term.signal.curve.exact:
                 return np.zeros(len(rows), dtype=np.bool_)
             column = self.signal_column(term.signal)
-            worthless &= term.weight * _with_missing(None if column is None else column[rows], term) == 0.0
-        return worthless
+            mask &= term.weight * _with_missing(None if column is None else column[rows], term) == 0.0
+        return mask
 
     def exact_values(self, signal: Signal, rows: Rows) -> Floats:
         """Return the reference values of these rows, NaN without evidence.

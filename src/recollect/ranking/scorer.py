@@ -102,10 +102,10 @@ def _reaches(way: Gate, candidate: Candidate, at: datetime) -> bool:
 def _describe_opening(
     gate: Gate, candidate: Candidate, at: datetime, signals: Collection[str]
 ) -> tuple[str, str] | None:
-    """Return a note on the alternative that opened a gate, and before it the signal to show it at.
+    """Return (signal, note): the note names the alternative that opened the gate.
 
-    `signals` are those of the terms and factors. The result is `None` if the gate's own signal opened it, or no
-    signal did.
+    The signal is where to show it. `signals` are those of the terms and factors. The result is `None` if the gate's
+    own signal opened it, or no signal did.
     """
     value = signal_value(gate.signal, candidate, at)
     way = next((way for way in gate.alternatives if _reaches(way, candidate, at)), gate)
@@ -144,7 +144,7 @@ def check_arguments(at: datetime, limit: int | None) -> datetime:
 
 
 def check_question(profile: Profile, *, asked: bool, found: bool) -> None:
-    """Refuse a query that the profile does not take, and a missing one that it needs."""
+    """Refuse a question that the profile does not take, and a missing one that it needs."""
     if asked and profile.question is QuestionPolicy.REFUSED:
         raise InvalidInput(f"profile {profile.name!r} takes no question; it is for a brief")
     if profile.question is QuestionPolicy.NEEDED and not asked and not found:

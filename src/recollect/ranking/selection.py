@@ -1,8 +1,8 @@
 """Rank many candidates fast: the columns select the best few, and the reference scores them.
 
-The reference also scores every row that is within the columns' error of a gate, of `min_score` or of the last place, so
+The reference also scores every row that is within the columns' error of a gate, of `min_score` or of the last rank, so
 the result equals the reference ranking to the last bit. Gates are always decided exactly, because set signals compare
-the rows that passed them. `why_in_table` explains the place of one row without scoring all others.
+the rows that passed them. `why_in_table` explains the rank of one row without scoring all others.
 """
 
 import heapq
@@ -82,7 +82,7 @@ class ScoredColumns:
             else:
                 inputs += columns.table.field_columns(columns.table_rows(rows), use.signal.quantity.fields)
         keys = np.column_stack([*inputs, np.where(unique, rows, -1.0)])
-        keys[columns.find_worthless(self.profile, rows) & ~unique] = np.inf
+        keys[columns.zero_score_mask(self.profile, rows) & ~unique] = np.inf
         return [bytes(key) for key in keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1]))).ravel().tolist()]
 
 
@@ -281,21 +281,21 @@ def _position_of(scored_columns: ScoredColumns, row: int) -> CandidatePosition:
     if not passed:
         columns = columns.with_row(row)
         sets = compute_set_signals(columns, scored_columns.profile, all_rows(columns))
-    index = columns.row_index(row)
-    (candidate,) = columns.candidates(np.array([index]))
+    row_index = columns.row_index(row)
+    (candidate,) = columns.candidates(np.array([row_index]))
     return CandidatePosition(
-        candidate, set_evidence(sets, index), _find_place(scored_columns, index) if passed else None
+        candidate, set_evidence(sets, row_index), _find_rank(scored_columns, row_index) if passed else None
     )
 
 
-def _find_place(scored_columns: ScoredColumns, index: int) -> int | None:
-    """Return the row's place, or `None` below the minimum; the reference decides close scores."""
-    own = float(scored_columns.exact_scores(np.array([index]))[0])
+def _find_rank(scored_columns: ScoredColumns, row_index: int) -> int | None:
+    """Return the row's rank, or `None` below the minimum; the reference decides close scores."""
+    own = float(scored_columns.exact_scores(np.array([row_index]))[0])
     if own < scored_columns.profile.min_score:
         return None
     ahead = scored_columns.scores > own + scored_columns.error_bound
     close = np.flatnonzero(~ahead & (scored_columns.scores >= own - scored_columns.error_bound))
     scores = scored_columns.exact_scores(close)
-    (id,) = scored_columns.columns.ids(np.array([index]))
+    (id,) = scored_columns.columns.ids(np.array([row_index]))
     tied = scored_columns.columns.ids(close[scores == own])
     return 1 + int(np.count_nonzero(ahead)) + int(np.count_nonzero(scores > own)) + sum(other < id for other in tied)

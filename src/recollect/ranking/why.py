@@ -148,10 +148,10 @@ def why_ranked(
     if candidate is None:
         raise candidate_not_found(id)
     ranking = scorer.rank_candidates(candidates, profile, at, asked=asked)
-    place = next((place for place, one in enumerate(ranking, start=1) if one.id == id), None)
+    rank = next((rank for rank, one in enumerate(ranking, start=1) if one.id == id), None)
     rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
     set_values = scorer.compute_set_evidence(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
-    position = CandidatePosition(candidate, set_values, place)
+    position = CandidatePosition(candidate, set_values, rank)
     return explain_position(
         position, profile, at, limit=limit, rival=lambda last: find_rival(ranking, candidate.id, last)
     )
@@ -164,11 +164,11 @@ def candidate_not_found(id: str) -> NotFound:
 
 @dataclass(frozen=True, slots=True)
 class CandidatePosition:
-    """A candidate among all others: its set signals, and its place if it reached the minimum."""
+    """A candidate among all others: its set signals, and its rank if it reached the minimum."""
 
     candidate: Candidate
     set_evidence: scorer.SetEvidence
-    place: int | None
+    rank: int | None
 
 
 def explain_position(
@@ -180,18 +180,18 @@ def explain_position(
     rival: Callable[[int], Scored | None],
 ) -> Why:
     """Explain a position for a limit; `rival` returns the last one in without the candidate."""
-    candidate, place = position.candidate, position.place
+    candidate, rank = position.candidate, position.rank
     gate = scorer.closed_gate(candidate, profile, at)
     explanation = explain_candidate(position, profile, at)
     if gate is not None:
         otherwise = {way.signal.name: way.at_least for way in gate.otherwise}
         fate: Fate = Gated(gate.signal.name, signal_value(gate.signal, candidate, at), gate.at_least, otherwise)
-    elif place is None:
+    elif rank is None:
         fate = BelowMinimum(profile.min_score)
-    elif limit is not None and place > limit:
-        fate = Outranked(place, limit)
+    elif limit is not None and rank > limit:
+        fate = Outranked(rank, limit)
     else:
-        return Why(candidate, explanation, Ranked(place))
+        return Why(candidate, explanation, Ranked(rank))
     target = _TargetScore(candidate.id, profile.min_score, None if limit is None else rival(limit))
     return Why(candidate, explanation, fate, _find_changes(candidate, explanation, profile, at, target))
 

@@ -4,8 +4,9 @@ The fewer memories mention a name, the more it counts. Each name counts by its s
 query: in a long query that names ten things, one alone counts little.
 
 `link_memories` in plain Python is the reference. `EntityIndex.link_rows` computes the same over columns, equal to the
-last bit: both use only sums, products and quotients in the order written here, and of several paths take the best,
-ties by name. `EntityMentions` holds the stored names of a scope's rows; its index is built on first use.
+last bit: both use only sums, products and quotients in the order written here and, if there are several paths, take the
+strongest; ties break by name. `EntityMentions` holds the stored names of a scope's rows; its index is built on first
+use.
 """
 
 import math
@@ -25,7 +26,7 @@ HOP_WEIGHT = 0.5
 """The factor for a link that goes through another memory."""
 
 MAX_SHARED_MEMORIES = 200
-"""The most memories that may mention a name that links: beyond, it would link everything."""
+"""A name mentioned by more memories than this creates no links, because it would connect everything."""
 
 MIN_SHARED_LIMIT, SHARED_LIMIT_DIVISOR = 4, 10
 """The largest share of memories that may mention a linking name: one in this many.
@@ -63,9 +64,9 @@ def rarity(having: int, count: int) -> float:
 
 def weigh_names(asked: Sequence[str], having: Callable[[str], int], count: int) -> dict[str, float]:
     """Return the weight of each name in a query: its rarity times its share of all rarities."""
-    worth = {name: rarity(having(name), count) for name in asked}
-    total = math.fsum(worth.values())
-    return {name: one * one / total for name, one in worth.items() if one > 0.0}
+    rarities = {name: rarity(having(name), count) for name in asked}
+    total = math.fsum(rarities.values())
+    return {name: value * value / total for name, value in rarities.items() if value > 0.0}
 
 
 def can_link(having: int, count: int) -> bool:
@@ -114,21 +115,21 @@ def link_memories(mentioned: Mapping[int, Names], sought: Iterable[str]) -> dict
                 nearest[name] = _best_link([link, nearest.get(name, link)]) or link
     found = dict(direct)
     for row, names in mentioned.items():
-        met = [(nearest[name], name) for name in names if name in nearest]
-        ways = [
+        reachable = [(nearest[name], name) for name in names if name in nearest]
+        candidates = [
             EntityLink(HOP_WEIGHT * link.value * rarity(having[name], count), link.query_name, name)
-            for link, name in met
+            for link, name in reachable
         ]
-        best = _best_link(ways)
+        best = _best_link(candidates)
         if best is not None and (row not in direct or best.value > direct[row].value):
             found[row] = best
     return found
 
 
-def _best_link(ways: Iterable[EntityLink]) -> EntityLink | None:
+def _best_link(candidates: Iterable[EntityLink]) -> EntityLink | None:
     """Return the strongest link, ties by name; `None` if no link is above 0."""
-    firm = (way for way in ways if way.value > 0.0)
-    return min(firm, key=lambda way: (-way.value, way.through, way.query_name), default=None)
+    nonzero = (link for link in candidates if link.value > 0.0)
+    return min(nonzero, key=lambda link: (-link.value, link.through, link.query_name), default=None)
 
 
 def _names_by_word(names: Iterable[str]) -> dict[str, list[str]]:
@@ -162,9 +163,9 @@ class EntityIndex:
         order = sorted(range(len(given)), key=given.__getitem__)
         places = np.empty(len(given), dtype=np.intp)
         places[order] = np.arange(len(given))
-        there = [given[place] for place in order]
-        numbers = {name: number for number, name in enumerate(there)}
-        return cls(size, there, numbers, _names_by_word(there), rows, places[codes])
+        sorted_names = [given[place] for place in order]
+        numbers = {name: number for number, name in enumerate(sorted_names)}
+        return cls(size, sorted_names, numbers, _names_by_word(sorted_names), rows, places[codes])
 
     def names_by_row(self, eligible: NDArray[np.bool_] | None) -> dict[int, list[str]]:
         """Return the sorted names of each eligible row; rows without names have an empty list."""
@@ -196,19 +197,19 @@ class EntityIndex:
             return None
 
         np.minimum(values, 1.0, out=values)
-        worth = _rarity_column(having, count)
-        leads = np.array([can_link(times, count) for times in range(min(count, MAX_SHARED_MEMORIES) + 2)])
-        onward = leads[np.minimum(having, len(leads) - 1)]
-        onward[asked] = False
+        rarities = _rarity_column(having, count)
+        linkable = np.array([can_link(times, count) for times in range(min(count, MAX_SHARED_MEMORIES) + 2)])
+        can_hop = linkable[np.minimum(having, len(linkable) - 1)]
+        can_hop[asked] = False
         near, source = np.zeros(len(self.names)), np.full(len(self.names), NO_LABEL, dtype=np.intp)
-        steps = onward[codes] & (values[rows] > 0.0)
+        steps = can_hop[codes] & (values[rows] > 0.0)
         first = _find_group_maxima(codes[steps], values[rows[steps]], by[rows[steps]])
-        there, met = codes[steps][first], rows[steps][first]
-        near[there], source[there] = values[met], by[met]
+        hop_names, hop_rows = codes[steps][first], rows[steps][first]
+        near[hop_names], source[hop_names] = values[hop_rows], by[hop_rows]
 
         steps = near[codes] > 0.0
         to, through = rows[steps], codes[steps]
-        reach = HOP_WEIGHT * near[through] * worth[through]
+        reach = HOP_WEIGHT * near[through] * rarities[through]
         first = _find_group_maxima(to, reach, through)
         first = first[reach[first] > values[to[first]]]
         values[to[first]], by[to[first]] = reach[first], len(self.names) + through[first]
@@ -230,10 +231,10 @@ class EntityIndex:
 
     def _paths(self, by: Rows, source: Rows) -> Labels:
         """Return the path of each row; codes from `len(names)` on link through another name."""
-        there = by != NO_LABEL
-        numbers, places = np.unique(by[there], return_inverse=True)
+        linked = by != NO_LABEL
+        numbers, places = np.unique(by[linked], return_inverse=True)
         codes = np.full(len(by), NO_LABEL, dtype=np.intp)
-        codes[there] = places
+        codes[linked] = places
         return Labels(codes, tuple(self._path(number, source) for number in numbers.tolist()))
 
     def _path(self, number: int, source: Rows) -> str:
@@ -249,8 +250,8 @@ class EntityIndex:
 def _rarity_column(having: NDArray[np.intp], count: int) -> Floats:
     """Compute each rarity with `math.log`, as the reference does; NumPy's logarithm differs."""
     times, places = np.unique(having, return_inverse=True)
-    worth = np.array([rarity(one, count) for one in times.tolist()], dtype=np.float64)
-    return worth[places]
+    rarities = np.array([rarity(one, count) for one in times.tolist()], dtype=np.float64)
+    return rarities[places]
 
 
 def _find_group_maxima(groups: Rows, values: Floats, ties: Rows) -> Rows:
@@ -330,11 +331,11 @@ class EntityMentions:
         return self._bytes
 
 
-def build_entity_index(shelves: Iterable[EntityMentions]) -> EntityIndex:
+def build_entity_index(mentions_by_scope: Iterable[EntityMentions]) -> EntityIndex:
     """Build one index of the mentions of several scopes, their rows numbered in sequence."""
     numbers: dict[str, int] = {}
     rows, codes, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
-    for block in (block for mentions in shelves for block in mentions.blocks):
+    for block in (block for mentions in mentions_by_scope for block in mentions.blocks):
         names, here, mentioned = block.name_codes
         places = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.intp, len(names))
         rows.append(here + first)

@@ -16,9 +16,10 @@ from recollect.model.table import NO_LABEL, Floats, Labels, Rows
 from recollect.retrieval.bm25 import K1, B, TermStatistics, weigh_terms
 
 QUESTION_WEIGHT, STATEMENT_WEIGHT, EARLIER_TURN_WEIGHT = 1.25, 0.75, 0.5
-"""The weight of a word of the previous turn, a question or not, and of the one before that.
+"""Term weights: previous turn (a question), previous turn (a statement), the turn before that.
 
-A question belongs to its answer. These are sums of powers of 2, so lengths add up exactly in any order.
+A question adds context to the answer that follows. These are sums of powers of 2, so lengths add up exactly in any
+order.
 """
 
 MAX_LENT_WORDS = 40.0
@@ -108,9 +109,9 @@ class TurnColumns:
         codes = sessions.codes[order]
         same = codes[1:] == codes[:-1]
         previous[order[1:][same]] = order[:-1][same]
-        last_but_one = np.where(previous == NO_LABEL, NO_LABEL, previous[previous])
+        second_previous = np.where(previous == NO_LABEL, NO_LABEL, previous[previous])
         lent = np.where(asks, QUESTION_WEIGHT, STATEMENT_WEIGHT), np.full(len(asks), EARLIER_TURN_WEIGHT)
-        return cls(previous, last_but_one, lent, (_invert_rows(previous), _invert_rows(last_but_one)))
+        return cls(previous, second_previous, lent, (_invert_rows(previous), _invert_rows(second_previous)))
 
     def lengths(self, own: Floats) -> Floats:
         """Return the length of every row, including what is lent to it."""
@@ -136,13 +137,13 @@ def order_by_session(sessions: Labels, created: Floats, ids: Sequence[str], aliv
 
 
 def score_turns(
-    having: TermRows,
+    postings: TermRows,
     terms: Sequence[str],
     turns: TurnColumns,
     lengths: Floats,
     statistics: TermStatistics,
 ) -> Floats:
-    """Return `score_terms` of every row with its earlier turns; NaN without evidence.
+    """Return the BM25 score of each row, including terms from earlier turns; NaN if nothing matches.
 
     This equals scoring `count_with_context`. The statistics count a term only in rows that have it themselves;
     lengths include the earlier turns.
@@ -150,34 +151,35 @@ def score_turns(
     weights = weigh_terms(terms, statistics)
     if not weights.terms:
         return np.full(len(lengths), np.nan)
-    dampened = turns.lengths(lengths)
-    dampened *= B
-    dampened /= statistics.total_length / statistics.count
-    dampened += 1.0 - B
-    dampened *= K1
-    part = np.divide(MAX_LENT_WORDS, lengths, out=np.ones_like(lengths), where=lengths > MAX_LENT_WORDS)
+    length_norm = turns.lengths(lengths)
+    length_norm *= B
+    length_norm /= statistics.total_length / statistics.count
+    length_norm += 1.0 - B
+    length_norm *= K1
+    damping = np.divide(MAX_LENT_WORDS, lengths, out=np.ones_like(lengths), where=lengths > MAX_LENT_WORDS)
     totals, times = np.zeros(len(lengths)), np.zeros(len(lengths))
-    for term, (rows, counts) in having.items():
+    for term, (rows, counts) in postings.items():
         times[rows] = counts
-        spoken, touched = counts * part[rows], [rows]
+        scaled_counts, touched = counts * damping[rows], [rows]
         for lent, after in zip(turns.lent_weights, turns.following, strict=True):
             to = after[rows]
             known = to != NO_LABEL
-            times[to[known]] += (lent[rows] * spoken)[known]
+            times[to[known]] += (lent[rows] * scaled_counts)[known]
             touched.append(to[known])
-        here = np.concatenate(touched)  # some rows occur twice, with the same result
-        often = times[here]
-        totals[here] = totals[here] + weights.terms[term] * often * (K1 + 1.0) / (often + dampened[here])
-        times[here] = 0.0
-    silent = totals == 0.0
+        touched_rows = np.concatenate(touched)  # some rows occur twice, with the same result
+        context_counts = times[touched_rows]
+        gains = weights.terms[term] * context_counts * (K1 + 1.0) / (context_counts + length_norm[touched_rows])
+        totals[touched_rows] = totals[touched_rows] + gains
+        times[touched_rows] = 0.0
+    no_match = totals == 0.0
     totals /= weights.best
     np.minimum(totals, 1.0, out=totals)
-    totals[silent] = np.nan
+    totals[no_match] = np.nan
     return totals
 
 
 def score_sessions(
-    having: TermRows, terms: Sequence[str], sessions: Labels, lengths: Floats, eligible: NDArray[np.bool_]
+    postings: TermRows, terms: Sequence[str], sessions: Labels, lengths: Floats, eligible: NDArray[np.bool_]
 ) -> Floats:
     """Return `score_terms` of every row's session, taken as one text of its eligible rows.
 
@@ -187,27 +189,27 @@ def score_sessions(
     codes = np.where(sessions.codes == NO_LABEL, alone, sessions.codes)
     codes = np.where(eligible, codes, NO_LABEL)
     inside = codes != NO_LABEL
-    most = len(sessions.names) + len(sessions)
-    length = np.bincount(codes[inside], weights=lengths[inside], minlength=most)
-    there = np.bincount(codes[inside], minlength=most) > 0
+    session_count = len(sessions.names) + len(sessions)
+    length = np.bincount(codes[inside], weights=lengths[inside], minlength=session_count)
+    nonempty = np.bincount(codes[inside], minlength=session_count) > 0
     found: dict[str, NDArray[np.float64]] = {}
-    for term, (rows, counts) in having.items():
+    for term, (rows, counts) in postings.items():
         said = codes[rows] != NO_LABEL
-        spoken = np.bincount(codes[rows[said]], weights=counts[said], minlength=len(length))
-        found[term] = spoken.astype(np.float64)
+        term_counts = np.bincount(codes[rows[said]], weights=counts[said], minlength=len(length))
+        found[term] = term_counts.astype(np.float64)
     statistics = TermStatistics(
-        count=int(np.count_nonzero(there)),
+        count=int(np.count_nonzero(nonempty)),
         total_length=float(length.sum()),
         frequencies={term: int(np.count_nonzero(found[term])) if term in found else 0 for term in terms},
     )
     weights = weigh_terms(terms, statistics)
     if not weights.terms:
         return np.full(len(codes), np.nan)
-    dampened = K1 * (1.0 - B + B * length / (statistics.total_length / statistics.count))
+    length_norm = K1 * (1.0 - B + B * length / (statistics.total_length / statistics.count))
     totals = np.zeros(len(length))
     for term, weight in weights.terms.items():
         times = found[term]
-        np.add(totals, weight * times * (K1 + 1.0) / (times + dampened), out=totals, where=times > 0.0)
+        np.add(totals, weight * times * (K1 + 1.0) / (times + length_norm), out=totals, where=times > 0.0)
     shares = np.where(totals > 0.0, np.minimum(totals / weights.best, 1.0), np.nan)
     return np.where(inside, shares[codes], np.nan)
 

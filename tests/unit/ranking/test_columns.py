@@ -231,15 +231,15 @@ def test_an_error_of_similarities_that_are_not_there_is_none() -> None:
 def test_what_is_worth_nothing_is_told_only_where_columns_are_exact() -> None:
     pool = [a_candidate("a", similarity=-0.5), a_candidate("b", similarity=0.5), a_candidate("c")]
     columns, rows = SignalColumns(CandidateTable.of(pool), NOW), np.arange(3)
-    assert columns.find_worthless(builtin_profile("salience"), rows).tolist() == [True, False, True]
-    assert columns.find_worthless(builtin_profile("three-signal"), rows).tolist() == [False] * 3
+    assert columns.zero_score_mask(builtin_profile("salience"), rows).tolist() == [True, False, True]
+    assert columns.zero_score_mask(builtin_profile("three-signal"), rows).tolist() == [False] * 3
     terms = (Term(Newest(), 0.5, 0.0), Term(Similarity(), 0.5, 0.0), Term(Recency(half_life=DAY), 0.0, 0.0))
     sets = Profile(name="p", version="1", about="A test.", terms=terms)
-    assert columns.find_worthless(sets, rows).tolist() == [False] * 3
+    assert columns.zero_score_mask(sets, rows).tolist() == [False] * 3
     without = Profile(name="p", version="1", about="A test.", terms=(replace(terms[1], weight=1.0), *terms[2:]))
-    assert columns.find_worthless(without, rows).tolist() == [True, False, True]
+    assert columns.zero_score_mask(without, rows).tolist() == [True, False, True]
     silent = SignalColumns(CandidateTable(ids=[MemoryId("a")]), NOW)
-    assert silent.find_worthless(without, np.array([0])).tolist() == [True]
+    assert silent.zero_score_mask(without, np.array([0])).tolist() == [True]
 
 
 def test_a_column_is_picked_at_rows_and_left_alone_at_all_of_them() -> None:

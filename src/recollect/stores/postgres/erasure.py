@@ -306,10 +306,10 @@ class TableSweeper:
         row: tuple[Any, ...] | None = self._read(lambda db: db.execute(_SWEEP_STATEMENTS[statement], given).fetchone())
         return row
 
-    def _read(self, look: Callable[[Connection], T]) -> T:
+    def _read(self, read: Callable[[Connection], T]) -> T:
         def once() -> T:
             with self._database.read_transaction(ALL_SCOPES.full_statement) as db:
-                return look(db)
+                return read(db)
 
         return self._database.retry(once)
 

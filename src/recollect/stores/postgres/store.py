@@ -77,11 +77,11 @@ class PostgresStore(SqlReader):
         return self._database.read_only
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
-        def look(db: Transaction) -> Stats:
+        def read(db: Transaction) -> Stats:
             (size,) = db.fetch_one("bytes")
             return count_stats(db, scope, below=below, schema=self._database.schema, size=size)
 
-        return self._read(scope, look, below=below)
+        return self._read(scope, read, below=below)
 
     def export(self, scope: Scope | None) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
         def renumber_for_export(db: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
@@ -129,8 +129,8 @@ class PostgresStore(SqlReader):
             self._database, probe, probe.vectors[0], snapshot.columns, snapshot.encoder_number, indexed
         )
 
-    def _read(self, scope: Scope | None, look: Callable[[Transaction], T], *, below: bool = False) -> T:
-        return read_with_retry(self._database, RlsScope.of(scope, wide=below), look)
+    def _read(self, scope: Scope | None, read: Callable[[Transaction], T], *, below: bool = False) -> T:
+        return read_with_retry(self._database, RlsScope.of(scope, wide=below), read)
 
 
 CommitNumbers = Mapping[tuple[str, int], int]

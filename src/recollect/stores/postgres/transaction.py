@@ -467,12 +467,12 @@ def _begin_read(database: PostgresDatabase, rls_scope: RlsScope) -> Iterator[Pos
         yield PostgresTransaction(db, rls_scope)
 
 
-def read_with_retry(database: PostgresDatabase, rls_scope: RlsScope, look: Callable[[PostgresTransaction], T]) -> T:
-    """Return what `look` reads of the rows in `rls_scope`; it may run more than once."""
+def read_with_retry(database: PostgresDatabase, rls_scope: RlsScope, read: Callable[[PostgresTransaction], T]) -> T:
+    """Return what `read` returns from the rows in `rls_scope`; it may run more than once."""
 
     def once() -> T:
         with _begin_read(database, rls_scope) as transaction:
-            return look(transaction)
+            return read(transaction)
 
     return database.retry(once)
 
@@ -499,8 +499,8 @@ class PostgresTransactionRunner:
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS, create: bool = True) -> None:
         self._database = PostgresDatabase(target, timeout=timeout, create=create)
 
-    def read(self, look: Callable[[PostgresTransaction], T]) -> T:
-        return read_with_retry(self._database, ALL_SCOPES, look)
+    def read(self, read: Callable[[PostgresTransaction], T]) -> T:
+        return read_with_retry(self._database, ALL_SCOPES, read)
 
     def write(self, change: Callable[[PostgresTransaction], T]) -> T:
         return write_everywhere(self._database, change)

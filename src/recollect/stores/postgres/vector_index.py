@@ -156,10 +156,10 @@ class PostgresVectorIndexes:
         """Close the database."""
         self._database.close()
 
-    def _read(self, rls_scope: RlsScope, look: Callable[[Connection], T]) -> T:
+    def _read(self, rls_scope: RlsScope, read: Callable[[Connection], T]) -> T:
         def once() -> T:
             with self._database.read_transaction(rls_scope.full_statement) as db:
-                return look(db)
+                return read(db)
 
         return self._database.retry(once)
 
@@ -401,25 +401,25 @@ class PostgresVectorSearch:
         """
         packed = _PACK_PAIRS.format(self._compose(statement, **params))
 
-        def look(db: PostgresTransaction) -> bytes:
+        def read(db: PostgresTransaction) -> bytes:
             if first is not None:
                 db.fetch_composed(first)
             ((found,),) = db.fetch_composed(packed)
             return found or b""
 
-        return np.frombuffer(self._read(look), dtype=_PAIR_DTYPE)
+        return np.frombuffer(self._read(read), dtype=_PAIR_DTYPE)
 
     def _compose(self, statement: sql.SQL, **params: object) -> sql.Composed:
         return statement.format(**self._parameters, **{name: sql.Literal(value) for name, value in params.items()})
 
-    def _read(self, look: Callable[[PostgresTransaction], T]) -> T:
-        """Return what `look` reads; raise an error if the vectors are of another model by now."""
+    def _read(self, read: Callable[[PostgresTransaction], T]) -> T:
+        """Return what `read` returns; raise an error if the vectors are of another model by now."""
 
         def once(db: PostgresTransaction) -> T:
             number, model = read_current_encoder(db)
             refuse_other_encoder(model, self._probe.encoder)
             if number != self._encoder:
                 raise StoreBusy("the store was re-embedded during the search; search again")
-            return look(db)
+            return read(db)
 
         return read_with_retry(self._database, RlsScope.of(self._probe.scope), once)

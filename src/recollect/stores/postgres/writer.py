@@ -117,8 +117,8 @@ class PostgresReembedding(SqlReembedding):
     def close(self) -> None:
         self._database.close()
 
-    def _run_read(self, look: Callable[[Transaction], T]) -> T:
-        return self._database.read(look)
+    def _run_read(self, read: Callable[[Transaction], T]) -> T:
+        return self._database.read(read)
 
     def _run_write(self, change: Callable[[Transaction], T]) -> T:
         return self._database.write(change)

@@ -30,17 +30,17 @@ class SqlJobStore:
         self._transactions.close()
 
     def entry(self, job: str) -> JobRecord | None:
-        def look(db: Transaction) -> JobRecord | None:
+        def read(db: Transaction) -> JobRecord | None:
             row = db.fetch_first("job", job=job)
             return None if row is None else _read_entry(db, job, row)
 
-        return self._transactions.read(look)
+        return self._transactions.read(read)
 
     def claim(
         self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime
     ) -> JobOccurrence | None:
         record = self.entry(job)
-        if record is not None and not _may_change(record, due_at, by, at, until):  # a plain look needs no lock
+        if record is not None and not _may_change(record, due_at, by, at, until):  # a plain read needs no lock
             return None
 
         def change(db: Transaction) -> JobOccurrence | None:

@@ -57,10 +57,10 @@ class SqlReader(ABC):
         self._column_cache = ColumnCache(cache_bytes)
 
     @abstractmethod
-    def _read(self, scope: Scope | None, look: Callable[[Transaction], T], *, below: bool = False) -> T:
-        """Return what `look` returns in one transaction: for a scope and its ancestors, or for all.
+    def _read(self, scope: Scope | None, read: Callable[[Transaction], T], *, below: bool = False) -> T:
+        """Return what `read` returns in one transaction: for a scope and its ancestors, or for all.
 
-        With `below`, it also sees all scopes below. `look` may be called more than once if the connection is lost.
+        With `below`, it also sees all scopes below. `read` may be called more than once if the connection is lost.
         """
 
     def encoder(self) -> Encoder | None:
@@ -110,14 +110,14 @@ class SqlReader(ABC):
         )
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
-        def look(db: Transaction) -> list[Row]:
+        def read(db: Transaction) -> list[Row]:
             if known_at is None:
                 return _fetch_by_id(db, scope, ids)
             (commit,) = db.fetch_one("commit_known_at", at=rows.to_micros(known_at))
             found = [db.fetch_first("memory_known_at", **visible_params(scope, id=id, commit=commit)) for id in ids]
             return [row for row in found if row is not None]
 
-        return [rows.parse_memory(row) for row in self._read(scope, look)] if ids else []
+        return [rows.parse_memory(row) for row in self._read(scope, read)] if ids else []
 
     def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
         params = visible_params(scope, ids=json.dumps(list(ids)))
@@ -138,11 +138,11 @@ class SqlReader(ABC):
         return [Sign(context, MemoryId(id), Use(use)) for context, id, use in found]
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
-        def look(db: Transaction) -> list[Row]:
+        def read(db: Transaction) -> list[Row]:
             present = _fetch_by_id(db, scope, [id])
             return [*db.fetch_all("history", id=id), *present] if present else []
 
-        versions = [rows.parse_memory(row) for row in self._read(scope, look)]
+        versions = [rows.parse_memory(row) for row in self._read(scope, read)]
         return [one for one in versions if one.scope == scope or one.shared]
 
     def memories(
@@ -158,11 +158,11 @@ class SqlReader(ABC):
         params = {"path": str(scope), "below": below, "statuses": status_names, "passed": after or "", "limit": limit}
         size = MEMORIES_PER_PAGE if limit is None else limit
 
-        def look(db: Transaction) -> tuple[list[int], list[Row]]:
+        def read(db: Transaction) -> tuple[list[int], list[Row]]:
             numbers = [number for (number,) in db.fetch_all("numbers_below", **params)]
             return numbers[size:], _fetch_by_number(db, numbers[:size], status_names)
 
-        later, page = self._read(scope, look, below=below)
+        later, page = self._read(scope, read, below=below)
         yield from map(rows.parse_memory, page)
         for first in range(0, len(later), MEMORIES_PER_PAGE):
             numbers = later[first : first + MEMORIES_PER_PAGE]
@@ -216,7 +216,7 @@ class SqlReader(ABC):
         return None if row is None else rows.parse_kept_key(scope, key, row)
 
     def _read_snapshot(self, probe: EvidenceRequest) -> ColumnSnapshot:
-        def look(db: Transaction) -> ColumnSnapshot:
+        def read(db: Transaction) -> ColumnSnapshot:
             number, model = read_current_encoder(db)
             refuse_other_encoder(model, probe.encoder)
             remote = None
@@ -226,7 +226,7 @@ class SqlReader(ABC):
             columns, commit = self._column_cache.read(db, probe, number, remote)
             return ColumnSnapshot(columns, commit, number, remote)
 
-        return self._read(probe.scope, look)
+        return self._read(probe.scope, read)
 
     def _choose_remote_vectors(self, db: Transaction, probe: EvidenceRequest, encoder: int) -> RemoteVectors | None:
         """Return how to leave vectors in the database, if it can search them."""
@@ -241,7 +241,7 @@ class SqlReader(ABC):
     ) -> list[Memory | None]:
         """Return the memories of these rows in the versions the rows had; None for erased ones."""
 
-        def look(db: Transaction) -> list[Row | None]:
+        def read(db: Transaction) -> list[Row | None]:
             versions = columns.memory_versions(indices)
             current = [place for place in versions if place[1] >= 0]
             found = {number: tuple(row) for number, *row in db.fetch_all("memories_now", places=json.dumps(current))}
@@ -257,7 +257,7 @@ class SqlReader(ABC):
                 for number, changed in versions
             ]
 
-        memories = [None if row is None else rows.parse_memory(row) for row in self._read(scope, look)]
+        memories = [None if row is None else rows.parse_memory(row) for row in self._read(scope, read)]
         return [one and columns.with_row_status(row, one) for row, one in zip(indices, memories, strict=True)]
 
     def _find_dropped_vectors(

@@ -38,8 +38,8 @@ class SqlReembedding(ABC):
         self._last_removed_key = 0
 
     @abstractmethod
-    def _run_read(self, look: Callable[[Transaction], T]) -> T:
-        """Return what `look` returns in one transaction over the whole store."""
+    def _run_read(self, read: Callable[[Transaction], T]) -> T:
+        """Return what `read` returns in one transaction over the whole store."""
 
     @abstractmethod
     def _run_write(self, change: Callable[[Transaction], T]) -> T:
@@ -63,11 +63,11 @@ class SqlReembedding(ABC):
         return self._run_write(change)
 
     def lacking(self, limit: int) -> EmbeddingBatch:
-        def look(db: Transaction) -> tuple[tuple[ContentRow, ...], int]:
+        def read(db: Transaction) -> tuple[tuple[ContentRow, ...], int]:
             (last,) = db.fetch_one("last_content")
             return self._fetch_lacking(db, limit, self._last_content), last
 
-        found, last = self._run_read(look)
+        found, last = self._run_read(read)
         self._last_content = found[-1].number if len(found) == limit else last
         return EmbeddingBatch(found, last)
 

@@ -87,8 +87,8 @@ T = TypeVar("T")
 class TransactionRunner(Protocol):
     """A database that runs small transactions between those of other processes."""
 
-    def read(self, look: Callable[[Transaction], T]) -> T:
-        """Return what `look` returns in one transaction; `look` may be called more than once."""
+    def read(self, read: Callable[[Transaction], T]) -> T:
+        """Return what `read` returns in one transaction; `read` may be called more than once."""
         ...
 
     def write(self, change: Callable[[Transaction], T]) -> T:

@@ -66,9 +66,9 @@ class SqliteStore(SqlReader):
     def __str__(self) -> str:
         return make_printable(self._database.name)
 
-    def _read(self, scope: Scope | None, look: Callable[[Transaction], T], *, below: bool = False) -> T:
+    def _read(self, scope: Scope | None, read: Callable[[Transaction], T], *, below: bool = False) -> T:
         with self._open_transaction() as db:
-            return look(db)
+            return read(db)
 
     @contextmanager
     def _open_transaction(self) -> Iterator[SqliteTransaction]:
@@ -193,9 +193,9 @@ class SqliteTransactionRunner:
         self._readers = ReaderPool(self._database)
         self._writer = SqliteWriter(self._database, timeout=timeout)
 
-    def read(self, look: Callable[[Transaction], T]) -> T:
+    def read(self, read: Callable[[Transaction], T]) -> T:
         with self._readers.borrow() as db:
-            return look(SqliteTransaction(db))
+            return read(SqliteTransaction(db))
 
     def write(self, change: Callable[[Transaction], T]) -> T:
         return self._writer.write(lambda db: change(SqliteTransaction(db)))
@@ -217,8 +217,8 @@ class SqliteReembedding(SqlReembedding):
     def close(self) -> None:
         self._transactions.close()
 
-    def _run_read(self, look: Callable[[Transaction], T]) -> T:
-        return self._transactions.read(look)
+    def _run_read(self, read: Callable[[Transaction], T]) -> T:
+        return self._transactions.read(read)
 
     def _run_write(self, change: Callable[[Transaction], T]) -> T:
         return self._transactions.write(change)
@@ -226,7 +226,7 @@ class SqliteReembedding(SqlReembedding):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFileInfo:
-    """What a file is that is or may become a store: its schema, its models and its access.
+    """Metadata of a file that is, or could become, a store.
 
     `latest_schema` is the newest schema of this version. `pending_encoders` are models that a re-embedding has begun to
     add. `retired_encoders` is the number of former models that still have vectors.
@@ -241,7 +241,7 @@ class StoreFileInfo:
 
 
 def inspect_store_file(path: Path) -> StoreFileInfo:
-    """Return what the file at this path is.
+    """Inspect the file at this path.
 
     Raise an error if it belongs to another program or a newer version, or cannot be read as it is.
     """
