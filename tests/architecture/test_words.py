@@ -2,17 +2,27 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tests.tables import table
 
-from .source import modules, name_of, parsed, relative
+from .source import modules, name_of, parsed
 
 VAGUE = re.compile(r"\b(?:who(?:m)?ever|nobody|somebody|anybody)\b", re.IGNORECASE)
 """Words that stand where a noun belongs: the caller, the reader, a request, a row."""
 
-NOT_YET_PLAIN = {"api", "cli", "compat", "providers"}
-"""Packages with such words in word lists, prompts, help and API texts."""
+VAGUE_LINES = {
+    "recollect.api.operations.events": 2,
+    "recollect.api.schemas": 1,
+    "recollect.cli.admin": 1,
+    "recollect.cli.memories": 1,
+    "recollect.cli.profiles": 1,
+    "recollect.cli.serve": 2,
+    "recollect.compat.observations": 2,
+    "recollect.providers.extractor": 6,
+    "recollect.providers.summarizer": 2,
+}
+"""How many lines of help, API texts, prompts and word lists still have such a word; everywhere else there is none."""
 
 AFTER_NO = "longer|such|evidence|more|less|fewer|better|newer|older|faster|deeper|larger"
 """Words that may follow "is no"; elsewhere it stands for "is not a"."""
@@ -41,82 +51,73 @@ STORED_OR_PUBLIC = re.compile(
 )
 """Names of settings, JSON keys, stored values and public functions, which keep their spelling."""
 
-WITH_ODD_PHRASES = {"api", "cli", "compat", "server"}
-"""Packages with such phrases in help texts, tool descriptions and prompts."""
+ODD_LINES = {
+    "recollect.api.operations.admin": 1,
+    "recollect.api.operations.events": 5,
+    "recollect.api.operations.recall": 1,
+    "recollect.api.schemas": 2,
+    "recollect.cli.admin": 2,
+    "recollect.cli.agent_commands": 1,
+    "recollect.cli.events": 1,
+    "recollect.cli.memories": 1,
+    "recollect.cli.profiles": 1,
+    "recollect.cli.serve": 2,
+    "recollect.cli.transfer": 2,
+    "recollect.compat.observations": 1,
+    "recollect.server.http.openapi": 1,
+    "recollect.server.mcp.catalog": 1,
+    "recollect.server.mcp.resources": 2,
+}
+"""How many lines of help texts and API texts still have such a phrase; everywhere else there is none."""
 
 PARTICIPLES = frozenset(
     [
-        "asked",
         "begun",
         "brought",
         "built",
-        "called",
-        "changed",
         "chosen",
-        "departed",
         "done",
         "drawn",
-        "dropped",
-        "ended",
         "found",
-        "gathered",
         "given",
         "gone",
         "heard",
         "held",
-        "judged",
         "kept",
         "known",
         "left",
         "lost",
         "made",
-        "marked",
         "meant",
-        "measured",
         "met",
-        "named",
-        "noted",
-        "opened",
-        "passed",
-        "placed",
         "put",
-        "ranked",
-        "reached",
-        "recorded",
-        "refused",
         "said",
         "seen",
         "sent",
-        "served",
-        "settled",
         "shown",
         "sought",
-        "spared",
         "spoken",
-        "stored",
         "taken",
         "thought",
         "told",
-        "touched",
-        "tried",
-        "used",
-        "wanted",
-        "weighed",
         "written",
     ]
 )
-"""Words that say in a function's name what was done, and not what it does."""
+"""Irregular participles; the regular ones end in "ed"."""
+
+VERBS_IN_ED = {"embed"}
 
 OLD_NAMES = {
     "recollect.compat.observations": {"told"},
-    "recollect.engine.engine": {"kept", "served"},
+    "recollect.engine.engine": {"kept", "screened", "served"},
     "recollect.model.memory": {"changed", "recorded", "stored"},
-    "recollect.protocols": {"kept", "put", "touched"},
+    "recollect.protocols": {"echoed", "kept", "put", "received", "touched"},
+    "recollect.stores.postgres.store": {"received"},
     "recollect.stores.sql.reader": {"kept", "touched"},
-    "recollect.stores.sql.writer": {"kept", "put", "touched"},
+    "recollect.stores.sql.writer": {"echoed", "kept", "put", "touched"},
     "recollect.testing.builders": {"put"},
     "recollect.testing.reference_store": {"kept", "touched"},
-    "recollect.testing.reference_writer": {"kept", "put", "touched"},
+    "recollect.testing.reference_writer": {"echoed", "kept", "put", "touched"},
 }
 """Functions of the public API and of the store protocol that keep such a name until these change."""
 
@@ -132,37 +133,32 @@ def odd_phrases(text: str) -> list[str]:
     return [f"{number}: {line.strip()}" for number, line in lines if ODD.search(STORED_OR_PUBLIC.sub("", line))]
 
 
+def is_participle(name: str) -> bool:
+    """Whether a name is a participle and nothing else."""
+    return name in PARTICIPLES or (name.endswith("ed") and "_" not in name and name not in VERBS_IN_ED)
+
+
 def participles(tree: ast.Module) -> Iterator[str]:
     """The functions and methods that are named by nothing but a participle; a property may be."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.strip("_") in PARTICIPLES:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_participle(node.name.strip("_")):
             decorators = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
             if not decorators & {"property", "cached_property", "lock_free_property"}:
                 yield node.name
 
 
-def package_of(name: str) -> str:
-    """The package of a module, or the root module itself."""
-    return f"{name}.__init__".split(".")[1]
+def count_lines(find: Callable[[str], list[str]]) -> dict[str, int]:
+    """How many lines of each module have what is searched for; modules without any are left out."""
+    counts = {name_of(path): len(find(path.read_text(encoding="utf-8"))) for path in modules()}
+    return {name: count for name, count in counts.items() if count}
 
 
 def test_sentences_name_their_actor() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in modules()}
-    plain = {path: text for path, text in texts.items() if package_of(name_of(path)) not in NOT_YET_PLAIN}
-    assert [f"{relative(path)}:{line}" for path, text in plain.items() for line in vague_words(text)] == []
-
-
-def test_a_package_that_is_plain_is_not_listed_as_one_that_is_not() -> None:
-    vague = {package_of(name_of(path)) for path in modules() if vague_words(path.read_text(encoding="utf-8"))}
-    assert vague == NOT_YET_PLAIN
+    assert count_lines(vague_words) == VAGUE_LINES
 
 
 def test_sentences_are_plain_american_english() -> None:
-    found = {path: odd_phrases(path.read_text(encoding="utf-8")) for path in modules()}
-    odd = {path: lines for path, lines in found.items() if lines}
-    plain = {path: lines for path, lines in odd.items() if package_of(name_of(path)) not in WITH_ODD_PHRASES}
-    assert [f"{relative(path)}:{line}" for path, lines in plain.items() for line in lines] == []
-    assert {package_of(name_of(path)) for path in odd} == WITH_ODD_PHRASES
+    assert count_lines(odd_phrases) == ODD_LINES
 
 
 def test_no_function_is_named_by_a_participle() -> None:
