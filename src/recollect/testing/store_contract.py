@@ -8,43 +8,16 @@ class TestMyStore(StoreContract):
         store.close()
 """
 
-from collections.abc import Callable
-from enum import StrEnum
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import pytest
 
 from recollect.protocols import Store
 from recollect.testing.builders import ManualClock
 
-ContractTest = TypeVar("ContractTest", bound=Callable[..., None])
-
-
-class Variant(StrEnum):
-    """A way to run a store under which its behavior must stay the same."""
-
-    SECOND_WRITER = "second writer"
-    SMALL_CACHE = "small cache"
-    IN_MEMORY = "in memory"
-
-
-def affected_by(*variants: Variant) -> Callable[[ContractTest], ContractTest]:
-    """Mark a test that these variants can break."""
-
-    def mark(test: ContractTest) -> ContractTest:
-        test.__dict__["variants"] = frozenset(variants)
-        return test
-
-    return mark
-
-
-def is_affected(test: Callable[..., object], variant: Variant) -> bool:
-    """Return whether the test is marked as one that the variant can break."""
-    return variant in getattr(test, "variants", frozenset[Variant]())
-
-
 pytest.register_assert_rewrite("recollect.testing.contract")  # before the imports: a failed assertion shows its values
 
+from recollect.testing.contract import Variant, is_affected  # noqa: E402
 from recollect.testing.contract.archives import ArchiveContract, StatsContract  # noqa: E402
 from recollect.testing.contract.entity_links import EntityLinkContract  # noqa: E402
 from recollect.testing.contract.erasure import ErasureContract  # noqa: E402
@@ -80,6 +53,8 @@ from recollect.testing.contract.usage import (  # noqa: E402
     UseContract,
     VoteContract,
 )
+
+__all__ = ["StoreContract", "Variant", "is_affected"]
 
 
 class StoreContract(

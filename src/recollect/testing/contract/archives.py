@@ -29,7 +29,7 @@ from recollect.testing.builders import (
     visible_ids,
     write_together,
 )
-from recollect.testing.store_contract import Variant, affected_by
+from recollect.testing.contract import Variant, affected_by
 
 CHILD_SCOPE, PARENT_SCOPE, OTHER_SCOPE = Scope.parse("acme/ana/below"), Scope.parse("acme"), Scope.parse("acme-labs")
 

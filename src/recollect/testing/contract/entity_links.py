@@ -9,8 +9,8 @@ from recollect.model.scope import Scope
 from recollect.protocols import Store
 from recollect.retrieval.entity_links import link_memories
 from recollect.testing.builders import NOW, SCOPE, ManualClock, a_note, a_probe, candidates, ids, put
+from recollect.testing.contract import Variant, affected_by
 from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE
-from recollect.testing.store_contract import Variant, affected_by
 from recollect.text.entities import find_candidate_names, find_entities
 
 QUESTIONS = (

@@ -39,7 +39,7 @@ from recollect.testing.builders import (
     vector_similarity,
     visible_ids,
 )
-from recollect.testing.store_contract import Variant, affected_by
+from recollect.testing.contract import Variant, affected_by
 from recollect.text import tokenizer
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)

@@ -31,8 +31,8 @@ from recollect.testing.builders import (
     vector_similarity,
     visible_ids,
 )
+from recollect.testing.contract import Variant, affected_by
 from recollect.testing.contract.evidence import compute_shares, found_shares
-from recollect.testing.store_contract import Variant, affected_by
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
 PARENT_SCOPE = Scope.parse("acme")

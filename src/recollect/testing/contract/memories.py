@@ -31,7 +31,7 @@ from recollect.testing.builders import (
     vector_similarity,
     visible_ids,
 )
-from recollect.testing.store_contract import Variant, affected_by
+from recollect.testing.contract import Variant, affected_by
 
 SIBLING_SCOPE = Scope.parse("acme/ben")
 DAY = timedelta(days=1)

@@ -28,8 +28,8 @@ from recollect.testing.builders import (
     visible_ids,
     write_together,
 )
+from recollect.testing.contract import Variant, affected_by
 from recollect.testing.contract.archives import export_items, import_items
-from recollect.testing.store_contract import Variant, affected_by
 
 PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE, SIMILAR_SCOPE = map(
     Scope.parse, ("acme", "acme/ana/below", "acme/ben", "acme/an")

@@ -6,7 +6,7 @@ from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store
 from recollect.testing.builders import NOW, a_context_record, a_note, a_vote, ids, put, visible_ids
-from recollect.testing.store_contract import Variant, affected_by
+from recollect.testing.contract import Variant, affected_by
 
 ROOT, TEAM, ANA, BEN = map(Scope.parse, ("acme", "acme/team", "acme/team/ana", "acme/team/ben"))
 

@@ -13,8 +13,8 @@ from recollect.model.table import NO_LABEL, CandidateTable
 from recollect.protocols import Store
 from recollect.retrieval import bm25, turn_context
 from recollect.testing.builders import NOW, SCOPE, a_note, a_probe, a_vector, candidates, put, vector_similarity
+from recollect.testing.contract import Variant, affected_by
 from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE, TICK, compute_shares
-from recollect.testing.store_contract import Variant, affected_by
 from recollect.text import questions, tokenizer
 
 

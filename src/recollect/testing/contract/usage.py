@@ -42,7 +42,7 @@ from recollect.testing.builders import (
     some_replay_inputs,
     write_together,
 )
-from recollect.testing.store_contract import Variant, affected_by
+from recollect.testing.contract import Variant, affected_by
 
 DAY = timedelta(days=1)
 MEMORY_ID = MemoryId("a")
