@@ -147,7 +147,7 @@ def _plan_or_run(
 ) -> None:
     """Plan the job for each scope, or run it, and print the result."""
 
-    def planned(engine: Engine, one: Scope, _: ReportProgress) -> Plan:
+    def plan_job(engine: Engine, one: Scope, _: ReportProgress) -> Plan:
         return engine.plan(job, scope=one, **overrides)
 
     def run(engine: Engine, one: Scope, show: ReportProgress) -> tuple[list[Run], list[str]]:
@@ -157,7 +157,7 @@ def _plan_or_run(
     RetentionOverrides(**overrides).for_job(job)  # refuse wrong values once, not for every scope
     idle, unwritten = _IDLE_MESSAGES[job]
     if dry:
-        plans, error = output.run_for_each_scope(store, scope, "looking at", planned)
+        plans, error = output.run_for_each_scope(store, scope, "looking at", plan_job)
         if as_json:
             output.print_json({"plans": [plan_fields(one) for one in plans]})
         else:

@@ -320,7 +320,7 @@ def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
 def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranking:
     """Return the ranking with its memories loaded, without memories that were erased meanwhile."""
     loaded = [
-        replace(scored, candidate=scored.candidate.showing(memory))
+        replace(scored, candidate=scored.candidate.with_memory(memory))
         for scored, memory in zip(ranking, memories, strict=True)
         if memory is not None
     ]
@@ -344,7 +344,7 @@ def with_pinned(ranking: Ranking, evidence: "RecallEvidence", request: RecallReq
         rows, evidence.table, request.profile, request.at, asked=has_query, fetch=evidence.candidates, rows=eligible
     )
     added = [
-        Scored.of(candidate.showing(memory), explanation, ranking.scheme)
+        Scored.of(candidate.with_memory(memory), explanation, ranking.scheme)
         for (candidate, explanation), memory in zip(explained, evidence.memories(rows), strict=True)
         if memory is not None
     ]

@@ -392,7 +392,7 @@ def _embed_missing(deps: Dependencies, items: Iterable[ArchiveItem]) -> Iterator
 def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Encoder) -> Iterator[ArchiveItem]:
     """Yield the items with these vectors where they have none."""
 
-    def embedded(item: ArchivedMemory) -> ArchivedMemory:
+    def add_vectors(item: ArchivedMemory) -> ArchivedMemory:
         contents = list(item.contents)
         for place in item.places_without_vector:
             contents[place] = replace(contents[place], vector=vectors.read(4 * encoder.dimensions))
@@ -400,7 +400,7 @@ def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Enc
 
     vectors.seek(0)
     for item in items:
-        yield embedded(item) if isinstance(item, ArchivedMemory) else item
+        yield add_vectors(item) if isinstance(item, ArchivedMemory) else item
 
 
 MOVE_BATCH_ITEMS = 200

@@ -98,10 +98,10 @@ def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], no
     changed = [one for one in aged if (one.left, one.stands_for) != (one.memory.left, one.memory.stands_for)]
     leaving = {one.memory.id for one in changed}  # leaving one index and staying in the other
 
-    def staying(found: Mapping[MemoryId, Memory]) -> tuple[Memory, ...]:
+    def select_staying(found: Mapping[MemoryId, Memory]) -> tuple[Memory, ...]:
         return tuple(one for id, one in found.items() if id not in leaving)
 
-    return AgingResult(tuple(changed), staying(pinned), staying(uncovered))
+    return AgingResult(tuple(changed), select_staying(pinned), select_staying(uncovered))
 
 
 def _is_expired(record: Memory, rule: IndexRetention, now: datetime) -> bool:

@@ -69,7 +69,7 @@ class Candidate:
                 field="memory",
             )
 
-    def showing(self, memory: Memory) -> "Candidate":
+    def with_memory(self, memory: Memory) -> "Candidate":
         """Return the candidate with the memory to show; the other fields are not checked again."""
         if memory.id != self.id:
             raise FieldError(f"has the id {memory.id!r}, but its candidate has the id {self.id!r}", field="memory")

@@ -93,7 +93,7 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
     fitted = fit_text(rendered, choice)
     packed = set(fitted.places)
 
-    def omitted(place: int) -> Omitted:
+    def explain_omission(place: int) -> Omitted:
         cost = rendered.costs[place]
         if place in fitted.excess:
             reason, room = OmissionReason.BUDGET, cost - fitted.excess[place]
@@ -106,7 +106,7 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
     return Context(
         text=fitted.text,
         packed=tuple(ranking[place] for place in fitted.places),
-        omitted=tuple(omitted(place) for place in range(len(ranking)) if place not in packed),
+        omitted=tuple(explain_omission(place) for place in range(len(ranking)) if place not in packed),
         tokens=fitted.tokens,
         estimated=not prompt.count.exact,
         budget=budget,

@@ -253,7 +253,7 @@ def _guard(
     Of any other error the SDK would send the message.
     """
 
-    async def guarded(context: RequestContext, params: Params) -> Result:
+    async def run_handler(context: RequestContext, params: Params) -> Result:
         try:
             return await handle(context, params)
         except MCPError:
@@ -263,7 +263,7 @@ def _guard(
         except Exception as error:  # the outermost boundary
             raise _to_mcp_error(log_internal_error(TRANSPORT, error)) from error
 
-    return guarded
+    return run_handler
 
 
 def _to_mcp_error(problem: Problem, code: int | None = None, **data: str) -> MCPError:

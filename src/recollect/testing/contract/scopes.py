@@ -159,38 +159,38 @@ class ScopeContract:
         put(writer, a_note("b", scope=TEAM, shared=True), a_note("c", scope=ANA), a_note("a", scope=BEN), forgotten)
         put(writer, *(a_note(f"not-{n}", scope=Scope.parse(p)) for n, p in enumerate(["acme/team-2", "acme", "acme0"])))
 
-        def listed(scope: Scope, *statuses: Status, below: bool) -> list[str]:
+        def list_ids(scope: Scope, *statuses: Status, below: bool) -> list[str]:
             return [one.id for one in store.memories(scope, below=below, statuses=statuses)]
 
-        assert listed(TEAM, Status.ACTIVE, below=False) == ["b"]
-        assert listed(TEAM, Status.ACTIVE, below=True) == ["a", "b", "c"]
-        assert listed(ANA, Status.ACTIVE, Status.FORGOTTEN, below=False) == ["c", "d"]
-        assert listed(TEAM, *Status, below=True) == ["a", "b", "c", "d"]
-        assert listed(TEAM, below=True) == []
-        assert listed(Scope.parse("acm"), *Status, below=True) == []
+        assert list_ids(TEAM, Status.ACTIVE, below=False) == ["b"]
+        assert list_ids(TEAM, Status.ACTIVE, below=True) == ["a", "b", "c"]
+        assert list_ids(ANA, Status.ACTIVE, Status.FORGOTTEN, below=False) == ["c", "d"]
+        assert list_ids(TEAM, *Status, below=True) == ["a", "b", "c", "d"]
+        assert list_ids(TEAM, below=True) == []
+        assert list_ids(Scope.parse("acm"), *Status, below=True) == []
 
     def test_a_list_goes_on_after_an_id_and_ends_where_it_is_told_to(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id, scope=ANA) for id in "bdf"), *(a_note(id, scope=BEN) for id in "ac"))
         put(writer, a_note("e", scope=TEAM, status=Status.FORGOTTEN), a_note("é", scope=TEAM))
         put(writer, *(a_note(id, scope=Scope.parse("acme/team-2")) for id in ("bb", "cc")))
 
-        def listed(scope: Scope, *statuses: Status, after: str | None = None, limit: int | None = None) -> list[str]:
+        def list_ids(scope: Scope, *statuses: Status, after: str | None = None, limit: int | None = None) -> list[str]:
             last = None if after is None else MemoryId(after)
             found = store.memories(scope, below=scope == TEAM, statuses=statuses, after=last, limit=limit)
             return [one.id for one in found]
 
         known = ["a", "b", "c", "d", "e", "f", "é"]
         for limit in range(1, len(known) + 2):
-            assert listed(TEAM, *Status, limit=limit) == known[:limit]
+            assert list_ids(TEAM, *Status, limit=limit) == known[:limit]
             for place, after in enumerate(known, start=1):
-                assert listed(TEAM, *Status, after=after, limit=limit) == known[place : place + limit]
-        assert listed(TEAM, *Status, after="d") == ["e", "f", "é"]
-        assert listed(TEAM, Status.ACTIVE, after="d", limit=2) == ["f", "é"]
-        assert listed(TEAM, Status.FORGOTTEN, Status.FORGOTTEN, limit=2) == ["e"]
-        assert listed(TEAM, limit=2) == []
-        assert listed(ANA, Status.ACTIVE, after="c", limit=1) == ["d"]
-        assert listed(ANA, Status.ACTIVE, after="cc, which is missing", limit=9) == ["d", "f"]
-        assert listed(ANA, Status.ACTIVE, after="f", limit=9) == []
+                assert list_ids(TEAM, *Status, after=after, limit=limit) == known[place : place + limit]
+        assert list_ids(TEAM, *Status, after="d") == ["e", "f", "é"]
+        assert list_ids(TEAM, Status.ACTIVE, after="d", limit=2) == ["f", "é"]
+        assert list_ids(TEAM, Status.FORGOTTEN, Status.FORGOTTEN, limit=2) == ["e"]
+        assert list_ids(TEAM, limit=2) == []
+        assert list_ids(ANA, Status.ACTIVE, after="c", limit=1) == ["d"]
+        assert list_ids(ANA, Status.ACTIVE, after="cc, which is missing", limit=9) == ["d", "f"]
+        assert list_ids(ANA, Status.ACTIVE, after="f", limit=9) == []
 
     @affected_by(Variant.IN_MEMORY)
     def test_a_list_has_every_memory_however_many_there_are(self, store: Store, writer: Store) -> None:
