@@ -14,11 +14,11 @@ import numpy as np
 import recollect
 from recollect.evaluation.feedback_data import FeedbackOrigin, PositionBias, tune_on_feedback
 from recollect.evaluation.measures import bootstrap_intervals, compare_paired
-from recollect.evaluation.runner import ignore_progress
 from recollect.evaluation.training_set import TunableNumbers
 from recollect.model.context import TrainingSet
 from recollect.model.table import Floats
 from recollect.packing.pack import Context
+from recollect.protocols import ignore_progress
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import parse_profile
 

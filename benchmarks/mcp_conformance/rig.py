@@ -12,7 +12,7 @@ import recollect
 from mcp_conformance.fixtures import Fixtures
 from recollect.api.auth import Caller, HostPolicy, create_owner
 from recollect.api.dispatcher import Dispatcher, OperationRunner
-from recollect.server.mcp.catalog import CORE_TOOLSET
+from recollect.api.operation import Toolset
 from recollect.server.mcp.http_transport import McpHttpApp
 
 SCOPE = "conformance/suite"
@@ -30,7 +30,7 @@ def serving() -> Iterator[str]:
         port = listening.getsockname()[1]
         door = McpHttpApp(
             Dispatcher(OperationRunner(engine), _anybody, HostPolicy.for_ports(port)),
-            frozenset({CORE_TOOLSET}),
+            frozenset({Toolset.CORE}),
             Fixtures,
         )
         app = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.run())

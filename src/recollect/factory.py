@@ -32,7 +32,7 @@ from recollect.model.conversation import ModelPrices
 from recollect.model.encoder import Encoder, ReembeddingProgress, ReembeddingReport, ScopeVectorIndex
 from recollect.model.scope import Scope, as_scope
 from recollect.packing.tokens import Estimate
-from recollect.protocols import Embedder, Extractor, JobStore, Store, Summarizer
+from recollect.protocols import Embedder, Extractor, JobStore, Store, Summarizer, ignore_progress
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def re_embed(
     loaded = config.load_settings(settings)
     path = validation.require_path("target", target)
     checked = _require_embedder(embedder, loaded)
-    report = _ignore_progress if progress is None else validation.require_callable("progress", progress)
+    report = _ignore_stage if progress is None else validation.require_callable("progress", progress)
     with closing(_open_reembedding(path, loaded)) as store:
         return reembed.re_embed(store, checked, report)
 
@@ -306,7 +306,7 @@ def migrate_store(
         raise FieldError("is not a PostgreSQL database; use postgresql://USER@HOST/DATABASE", field="target")
     if not _file_exists(path):
         raise NotFound(f"store {show(path)} does not exist; use the file of a store")
-    report = _ignore_steps if progress is None else validation.require_callable("progress", progress)
+    report = ignore_progress if progress is None else validation.require_callable("progress", progress)
     with _require_postgres_driver():
         from recollect.stores.postgres.store import PostgresImport
     with (
@@ -396,7 +396,7 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
     file = Path(target)
     _refuse_unreachable(file)
     return verify(
-        file, _try_recall, _ignore_steps if progress is None else validation.require_callable("progress", progress)
+        file, _try_recall, ignore_progress if progress is None else validation.require_callable("progress", progress)
     )
 
 
@@ -502,12 +502,8 @@ def _ignore_job_event(_: object) -> None:
     """Ignore job events."""
 
 
-def _ignore_progress(_: ReembeddingProgress) -> None:
+def _ignore_stage(_: ReembeddingProgress) -> None:
     """Ignore progress reports of a re-embedding."""
-
-
-def _ignore_steps(done: int, total: int) -> None:
-    """Ignore progress reports that count steps."""
 
 
 def _now() -> datetime:

@@ -260,6 +260,10 @@ ProgressListener = Callable[[int, int], None]
 """Called with the steps done and the total number of steps."""
 
 
+def ignore_progress(done: int, total: int) -> None:
+    """Ignore the progress, for callers that do not report it."""
+
+
 class Store(Protocol):
     """Stores memories and returns evidence for candidates; it never ranks. Thread-safe."""
 

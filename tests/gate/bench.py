@@ -13,6 +13,7 @@ from recollect.evaluation import runner
 from recollect.evaluation.judgments import Judgments, read_judgments
 from recollect.evaluation.report import QueryAnswer
 from recollect.evaluation.runner import JudgmentStore, load_judgment_store
+from recollect.protocols import ignore_progress
 from recollect.ranking.profile import Profile
 
 JUDGEMENTS = Path(__file__).parent / "judgements"
@@ -43,7 +44,7 @@ class Bench:
         queries = [query for query in self.judgements.queries if not categories or query.category in categories]
         asked = replace(self.judgements, queries=tuple(queries))
         with self.stored.open_engine() as engine:  # at the end of all queries, also of those that are not asked
-            return runner.ask_queries(engine, asked, self.stored.loaded, profile, depth=K, tell=runner.ignore_progress)
+            return runner.ask_queries(engine, asked, self.stored.loaded, profile, depth=K, tell=ignore_progress)
 
     def figures(self, profile: Profile, categories: Collection[str] = ()) -> Figures:
         """What the profile comes to, in all categories and together, or only in those named."""

@@ -34,10 +34,6 @@ SUGGESTED_EMBEDDERS = ("minilm", "wordllama", "hashing")
 """Embedder names offered by shell completion."""
 
 
-def _complete_embedders(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in SUGGESTED_EMBEDDERS if name.startswith(incomplete)]
-
-
 @click.group(short_help="Change a whole store.")
 def admin() -> None:
     """Change a whole store."""
@@ -52,7 +48,7 @@ for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, p
     "--embedder",
     metavar="NAME",
     required=True,
-    shell_complete=_complete_embedders,
+    shell_complete=options.complete_from(SUGGESTED_EMBEDDERS),
     help="The embedder to go over to: a name, or https://host/v1#model.",
 )
 @options.as_json
@@ -169,7 +165,7 @@ def index(store: StoreTarget, scope: str | None, drop: bool, as_json: bool) -> N
 @click.option(
     "--embedder",
     metavar="NAME",
-    shell_complete=_complete_embedders,
+    shell_complete=options.complete_from(SUGGESTED_EMBEDDERS),
     help="The embedder to measure: a name, or https://host/v1#model; else the configured or the best installed.",
 )
 @click.option("--pairs", type=click.File("rb"), metavar="FILE", help="Labelled pairs as JSON lines; else our own.")

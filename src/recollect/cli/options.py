@@ -5,7 +5,7 @@ Parsers turn what a user types into values and raise FieldError if that fails. `
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +38,15 @@ STDIN = "-"
 
 MAX_K = 1_000
 """Largest number of results for which measures are computed."""
+
+
+def complete_from(names: Collection[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return a shell completion that offers the names which start with what was typed."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return complete
 
 
 class TextCommand(click.Command):

@@ -195,12 +195,8 @@ def _parse_job(_: click.Context, __: click.Parameter, value: str) -> Job:
     return parse_choice("job", value, Job)
 
 
-def _complete_jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [one.value for one in Job if one.value.startswith(incomplete)]
-
-
 @click.command(short_help="Say what a job would do.")
-@click.argument("job", metavar="JOB", callback=_parse_job, shell_complete=_complete_jobs)
+@click.argument("job", metavar="JOB", callback=_parse_job, shell_complete=options.complete_from([one.value for one in Job]))
 @options.scope
 @override_options("level", "age_days", "min_level", "max_age_days")
 @click.option(

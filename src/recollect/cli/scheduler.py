@@ -34,11 +34,7 @@ SchedulerMessage = JobOccurrence | JobFailure | None
 PrintMessage = Callable[[JobOccurrence | JobFailure], None]
 
 
-def _complete_jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [one for one in JOBS if one.startswith(incomplete)]
-
-
-job_argument = click.argument("job", metavar="[JOB]", required=False, shell_complete=_complete_jobs)
+job_argument = click.argument("job", metavar="[JOB]", required=False, shell_complete=options.complete_from(JOBS))
 
 
 @click.group(short_help="Run jobs when they fall due.")

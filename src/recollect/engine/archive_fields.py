@@ -46,13 +46,6 @@ def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
     return value
 
 
-def require_list(field: str, value: Any) -> list[Any]:
-    """Return the list unchanged, or raise FieldError."""
-    if not isinstance(value, list):
-        raise FieldError(f"{show(value)} is not a list", field=field)
-    return value
-
-
 def decode_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> bytes:
     """Decode up to `most` concatenated unit vectors from base64 to bytes."""
     import numpy as np
@@ -138,15 +131,19 @@ def read_context(value: Any) -> ContextRecord:
         commit=require_commit(item["commit"], least=0),
         known_at=parse_optional_time("known_at", item["known_at"]),
         question=tuple(
-            validation.require_content("question", turn) for turn in require_list("question", item["question"])
+            validation.require_content("question", turn)
+            for turn in validation.require_list("question", item["question"])
         ),
-        kinds=tuple(parse_choice("kinds", kind, Kind).value for kind in require_list("kinds", item["kinds"])),
-        packed=tuple(_read_packed_item(one) for one in require_list("packed", item["packed"])),
-        omitted=tuple(_read_omitted_item(one) for one in require_list("omitted", item["omitted"])),
+        kinds=tuple(
+            parse_choice("kinds", kind, Kind).value for kind in validation.require_list("kinds", item["kinds"])
+        ),
+        packed=tuple(_read_packed_item(one) for one in validation.require_list("packed", item["packed"])),
+        omitted=tuple(_read_omitted_item(one) for one in validation.require_list("omitted", item["omitted"])),
         excluded=_read_counts("excluded", item["excluded"]),
         past=validation.require_flag("past", item["past"]),
         levels=tuple(
-            str(parse_level("levels", level) or PLAIN_LEVEL_NAME) for level in require_list("levels", item["levels"])
+            str(parse_level("levels", level) or PLAIN_LEVEL_NAME)
+            for level in validation.require_list("levels", item["levels"])
         ),
         elsewhere=validation.require_flag("elsewhere", item["elsewhere"]),
         profile=validation.require_clean_text("profile", item["profile"]),

@@ -20,7 +20,6 @@ from recollect.engine.archive_fields import (
     read_context,
     require_commit,
     require_fields,
-    require_list,
     to_json,
 )
 from recollect.engine.archive_fields import screen_context as screened_context
@@ -230,21 +229,23 @@ def _encode_memory(archived: ArchivedMemory) -> dict[str, Any]:
 
 def _read_memory(value: Mapping[str, Any], dimensions: int) -> ArchivedMemory:
     id, scope = MemoryId(validation.require_id("memory", value["memory"])), Scope.parse(value["scope"])
-    contents = tuple(_read_content(one, dimensions) for one in require_list("contents", value["contents"]))
-    versions = tuple(_read_version(one, id, scope, contents) for one in require_list("versions", value["versions"]))
+    contents = tuple(_read_content(one, dimensions) for one in validation.require_list("contents", value["contents"]))
+    versions = tuple(
+        _read_version(one, id, scope, contents) for one in validation.require_list("versions", value["versions"])
+    )
     _refuse_broken_chain([memory for memory, _ in versions])
     if {place for _, place in versions} != set(range(len(contents))):
         raise FieldError("has a content that no version uses", field="contents")
-    uses = tuple(_read_use(one) for one in require_list("uses", value["uses"]))
+    uses = tuple(_read_use(one) for one in validation.require_list("uses", value["uses"]))
     signs = [(one.context, one.use) for one in uses if one.use in SIGN_USES]
     if len(set(signs)) < len(signs):
         raise FieldError("has a sign twice; each sign is recorded once per context", field="uses")
-    votes = tuple(_read_vote(one, id) for one in require_list("votes", value["votes"]))
+    votes = tuple(_read_vote(one, id) for one in validation.require_list("votes", value["votes"]))
     for name, log in (("uses", uses), ("votes", votes)):
         commits = [one.commit for one in log]
         if commits != sorted(commits):
             raise FieldError("is not in the order of commits", field=name)
-    keys = tuple(_read_key(one, id, scope) for one in require_list("keys", value["keys"]))
+    keys = tuple(_read_key(one, id, scope) for one in validation.require_list("keys", value["keys"]))
     archived = ArchivedMemory(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
     if archived.places_without_vector:
         remedy = "run `recollect admin re-embed` on the store it came from, and export it again"
@@ -253,7 +254,7 @@ def _read_memory(value: Mapping[str, Any], dimensions: int) -> ArchivedMemory:
 
 
 def _read_use(value: Any) -> ArchivedUse:
-    use, at, context, commit, recorded_at = require_list("uses", value)
+    use, at, context, commit, recorded_at = validation.require_list("uses", value)
     parsed = _parse_use(use, {Use.SERVED, Use.ECHOED, *SIGN_USES})
     context_id = None if context is None else validation.require_id("context", context)
     if context_id is None and parsed in SIGN_USES:
@@ -264,7 +265,7 @@ def _read_use(value: Any) -> ArchivedUse:
 
 
 def _read_vote(value: Any, id: MemoryId) -> ArchivedVote:
-    context, by, use, at, commit, recorded_at = require_list("votes", value)
+    context, by, use, at, commit, recorded_at = validation.require_list("votes", value)
     vote = Vote(
         context=validation.require_id("context", context),
         memory=id,
@@ -276,7 +277,7 @@ def _read_vote(value: Any, id: MemoryId) -> ArchivedVote:
 
 
 def _read_key(value: Any, id: MemoryId, scope: Scope) -> IdempotencyRecord:
-    key, body, verdict, details, at = require_list("keys", value)
+    key, body, verdict, details, at = validation.require_list("keys", value)
     if verdict not in _VERDICT_CLASSES:
         raise FieldError(
             f"{show(verdict)} is not a verdict; {suggest(str(verdict), _VERDICT_CLASSES)}", field="verdict"
@@ -357,7 +358,7 @@ def _read_version(
     for name in _TIME_FIELDS & version.keys():
         version[name] = parse_time(name, version[name])
     for name in _LIST_FIELDS & version.keys():
-        version[name] = tuple(require_list(name, version[name]))
+        version[name] = tuple(validation.require_list(name, version[name]))
     for name, choices in (
         *_ENUM_FIELDS.items(),
         *((name, one) for name, one in _OPTIONAL_ENUM_FIELDS.items() if name in version),
@@ -365,7 +366,7 @@ def _read_version(
         version[name] = parse_choice(name, version[name], choices)
     for name in _ENUM_LIST_FIELDS.keys() & version.keys():
         version[name] = tuple(
-            parse_choice(name, one, _ENUM_LIST_FIELDS[name]) for one in require_list(name, version[name])
+            parse_choice(name, one, _ENUM_LIST_FIELDS[name]) for one in validation.require_list(name, version[name])
         )
     content = contents[index]
     memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **version)

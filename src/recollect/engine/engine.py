@@ -50,7 +50,7 @@ from recollect.model.timeline import (
 )
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, Replay
-from recollect.protocols import ProgressListener, SupportsBackup, TracksFailures
+from recollect.protocols import ProgressListener, SupportsBackup, TracksFailures, ignore_progress
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import ProfileDocument
 from recollect.ranking.result import Exact, Ranking, Scored
@@ -864,10 +864,6 @@ def _read_provenance(provenance: Provenance | str | None) -> Provenance | None:
     return None if provenance is None else parse_choice("provenance", provenance, Provenance)
 
 
-def _ignore_progress(done: int, total: int) -> None:
-    """Ignore progress reports."""
-
-
 def _require_lines(lines: Iterable[str]) -> Iterable[str]:
     if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
         problem = f"{show(lines)} has no lines; pass the lines of the export, such as an open file"
@@ -880,7 +876,7 @@ def _to_budget(tokens: int | Budget) -> Budget:
 
 
 def _check_progress(progress: ProgressListener | None) -> ProgressListener:
-    return _ignore_progress if progress is None else validation.require_callable("progress", progress)
+    return ignore_progress if progress is None else validation.require_callable("progress", progress)
 
 
 def _make_retention_overrides(

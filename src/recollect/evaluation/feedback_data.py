@@ -15,7 +15,6 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.runner import ProgressCallback
 from recollect.evaluation.training_set import (
     JudgedRows,
     TrainingSetSummary,
@@ -37,6 +36,7 @@ from recollect.model.format import format_count, make_printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
+from recollect.protocols import ProgressListener
 from recollect.ranking.profile import Profile
 from recollect.ranking.tuning_report_check import WORTH_MEASURE
 from recollect.text.tokenizer import tokenize
@@ -448,7 +448,7 @@ def tune_on_feedback(
     *,
     folds: int,
     seed: int,
-    tell: ProgressCallback,
+    tell: ProgressListener,
     places: PositionBias | None = None,
 ) -> FeedbackOrigin:
     """Fit the profile to the votes on these contexts, with each question held out once.

@@ -23,6 +23,7 @@ from recollect.model.enums import Status
 from recollect.model.format import format_count
 from recollect.model.memory import Memory
 from recollect.packing.prompt import Prompt
+from recollect.protocols import ProgressListener, ignore_progress
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking
 from recollect.retrieval.eligibility import version_at
@@ -105,9 +106,6 @@ class LoadedFolder:
         return [id for id, history in histories.items() if id in history.sources_until(query.asked_at)]
 
 
-ProgressCallback = Callable[[int, int], None]
-"""Callback for progress: the count done, and the total."""
-
 BATCH_SIZE = 64
 """How many memories are remembered in one batch."""
 
@@ -118,7 +116,7 @@ PROMPT_MARKER = "0" * 18
 """A boundary string as long as a real one; token costs depend only on its length."""
 
 
-def load_folder(engine: Engine, judgments: Judgments, tell: ProgressCallback) -> LoadedFolder:
+def load_folder(engine: Engine, judgments: Judgments, tell: ProgressListener) -> LoadedFolder:
     """Remember all memories of the folder unless the store has them, and return their histories.
 
     Each memory has a retry key made of the folder's content. So memories that exist are neither written nor embedded
@@ -213,7 +211,7 @@ def ask_queries(
     profile: Profile,
     *,
     depth: int = DEFAULT_DEPTH,
-    tell: ProgressCallback,
+    tell: ProgressListener,
 ) -> list[QueryAnswer]:
     """Run every query as of its own time; nothing is recorded, so queries are independent."""
     queries = judgments.queries
@@ -258,10 +256,6 @@ def _count_tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, 
     return prompt.tokens(prompt.frame) + sum(costs[block] for block in blocks)
 
 
-def ignore_progress(done: int, total: int) -> None:
-    """Ignore progress."""
-
-
 class StoreOpener(Protocol):
     """Opens the store of a folder with a given clock."""
 
@@ -302,7 +296,7 @@ class JudgmentStore:
             yield engine
 
     def ask(
-        self, profile: Profile, *, depth: int = DEFAULT_DEPTH, tell: ProgressCallback = ignore_progress
+        self, profile: Profile, *, depth: int = DEFAULT_DEPTH, tell: ProgressListener = ignore_progress
     ) -> list[QueryAnswer]:
         """Return the answers of a profile to every query."""
         with self.open_engine() as engine:
@@ -310,7 +304,7 @@ class JudgmentStore:
 
 
 def load_judgment_store(
-    judgments: Judgments, opens: StoreOpener, tell: ProgressCallback = ignore_progress
+    judgments: Judgments, opens: StoreOpener, tell: ProgressListener = ignore_progress
 ) -> JudgmentStore:
     """Load the folder into its store, unless the store already has it."""
     written_at = judgments.written_at

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from recollect.engine.engine import Engine
 from recollect.evaluation.judgments import Judgments
 from recollect.evaluation.measures import gain_by_id, ideal_gain
-from recollect.evaluation.runner import LoadedFolder, ProgressCallback
+from recollect.evaluation.runner import LoadedFolder
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
 from recollect.model.validation import MAX_LIMIT
+from recollect.protocols import ProgressListener
 from recollect.ranking.profile import Profile
 
 HeldOutGroup = Scope | str
@@ -185,13 +186,6 @@ class JudgmentTrainingSet:
             scopes=len(set(self.groups)),
         )
 
-    def rank_ids(self, query: int, numbers: TunableNumbers) -> tuple[str, ...]:
-        """Return the ids that a query finds with these numbers, best first."""
-        rows = slice(self.starts[query], self.starts[query + 1])
-        scores, ids = score_candidates(self.opinions, numbers)[rows], self.ids[rows]
-        order = np.argsort(-scores, kind="stable").tolist()
-        return tuple(ids[row] for row in order if scores[row] >= self.min_score)
-
     def measure(self, numbers: TunableNumbers) -> dict[str, Floats]:
         """Return recall@k and nDCG@k of every query with these numbers."""
         scores, judged = score_candidates(self.opinions, numbers), self.rivals.judged
@@ -247,7 +241,7 @@ class JudgedRows:
 
 
 def build_training_set(
-    engine: Engine, judgments: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressCallback
+    engine: Engine, judgments: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressListener
 ) -> JudgmentTrainingSet:
     """Run every query without a score limit, and collect the signal values of each candidate.
 

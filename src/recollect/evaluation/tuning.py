@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.measures import MeanDifference, compare_paired
-from recollect.evaluation.runner import ProgressCallback
 from recollect.evaluation.training_set import (
     HeldOutGroup,
     MeasuredValues,
@@ -25,6 +24,7 @@ from recollect.evaluation.training_set import (
 )
 from recollect.model.format import format_count
 from recollect.model.table import Floats
+from recollect.protocols import ProgressListener
 from recollect.ranking.profile import Profile
 
 WEIGHT_FACTORS = (8.0, 4.0, 2.0, 1.5, 1.2, 1.1)
@@ -159,7 +159,7 @@ class NumberSearch:
 
 
 def tune(
-    folders: Sequence[TrainingSet], profile: Profile, *, folds: int, tell: ProgressCallback, restraint: float = 0.0
+    folders: Sequence[TrainingSet], profile: Profile, *, folds: int, tell: ProgressListener, restraint: float = 0.0
 ) -> Tuning:
     """Fit the profile once without each fold, and then to all queries."""
     start, free = TunableNumbers.of(profile), find_tunable(folders, profile)

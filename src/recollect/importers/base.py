@@ -118,13 +118,6 @@ def require_object(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def require_list(field: str, value: Any) -> list[Any]:
-    """Return the value as a list; raise for other values."""
-    if not isinstance(value, list):
-        raise FieldError(f"{show(value)} is not a list", field=field)
-    return value
-
-
 def read_label(field: str, value: Any) -> str | None:
     """Return a name or id without invisible characters; `None` if nothing is left."""
     if value is None:

@@ -16,7 +16,6 @@ from recollect.importers.base import (
     find_first_field,
     read_datetime,
     read_label,
-    require_list,
     require_object,
 )
 from recollect.model import validation
@@ -78,7 +77,7 @@ class ChatReader:
             _refuse_unsupported(found)
             yield RecordPart(found)
             return
-        messages = require_list("messages", found["messages"])
+        messages = validation.require_list("messages", found["messages"])
         conversation = {**found, "session": self._session_name(found, messages)}
         for place, message in enumerate(messages):
             yield RecordPart(message, f"messages[{place}]", conversation)

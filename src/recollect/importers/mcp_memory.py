@@ -10,7 +10,6 @@ from recollect.importers.base import (
     RecordPart,
     draft_relation,
     read_tags,
-    require_list,
     require_name,
     require_object,
     to_words,
@@ -36,7 +35,7 @@ class McpMemoryReader:
             yield "", found
             return
         for name, type in (("entities", "entity"), ("relations", "relation")):
-            for place, one in enumerate(require_list(name, found.get(name, []))):
+            for place, one in enumerate(validation.require_list(name, found.get(name, []))):
                 yield f"{name}[{place}]", {**one, "type": type} if isinstance(one, dict) else one
 
     def parts(self, record: Any) -> Iterator[RecordPart]:
@@ -68,7 +67,7 @@ class McpMemoryReader:
 
     def _observation_parts(self, entity: Any) -> Iterator[RecordPart]:
         observations = entity.get("observations")
-        items = [] if observations is None else require_list("observations", observations)
+        items = [] if observations is None else validation.require_list("observations", observations)
         for place, item in enumerate(items):
             yield RecordPart("" if item is None else item, f"observations[{place}]", entity)
         if not items:

@@ -197,6 +197,13 @@ def require_several(field: str, value: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def require_list(field: str, value: Any) -> list[Any]:
+    """Return the list unchanged; raise FieldError for other values."""
+    if not isinstance(value, list):
+        raise FieldError(f"{show(value)} is not a list", field=field)
+    return value
+
+
 def require_path(field: str, value: Any) -> str:
     """Return the path as a string, or raise FieldError."""
     fspath = getattr(type(value), "__fspath__", None)

@@ -145,12 +145,6 @@ def encode_terms(counts: Mapping[str, int]) -> bytes:
     return struct.pack("<" + len(entries) * "QH", *chain.from_iterable(sorted(entries.items())))
 
 
-def decode_terms(blob: bytes) -> dict[int, int]:
-    """Decode stored terms into counts by key; refuse bytes that `encode_terms` did not write."""
-    entries, _ = _read_entries([blob])
-    return dict(zip(entries["key"].tolist(), entries["count"].tolist(), strict=True))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
     """An inverted index: which memories have each term, and how often.

@@ -14,7 +14,8 @@ from mcp.shared.exceptions import MCPError
 
 import recollect
 from recollect.api.auth import Right
-from recollect.server.mcp.catalog import CORE_TOOLSET, parse_toolsets, select_tools
+from recollect.api.operation import Toolset
+from recollect.server.mcp.catalog import parse_toolsets, select_tools
 
 from .rig import ERAS, Office, call, over_http, over_stdio, problem, serving
 
@@ -187,7 +188,7 @@ def test_a_scope_that_goes_without_saying_is_not_required_and_only_those_below_i
     async def look() -> None:
         async with over_stdio(store, "--scope", SCOPE, era="2025-11-25") as client:
             tools = (await client.list_tools()).tools
-            assert [one.name for one in tools] == list(select_tools(frozenset({CORE_TOOLSET})))
+            assert [one.name for one in tools] == list(select_tools(frozenset({Toolset.CORE})))
             assert [one.name for one in tools if "scope" in one.input_schema.get("required", ())] == []
             assert (await call(client, "stats"))["scope"] == SCOPE
             prompts = (await client.list_prompts()).prompts
@@ -240,6 +241,6 @@ def test_over_http_the_instructions_follow_the_toolsets_of_the_server_and_the_pr
     assert "start_episode" in told
     assert "recall " not in told
     assert prompts == ["start_session", "before_task"]
-    with serving(store, office, wanted=frozenset({CORE_TOOLSET})) as url:
+    with serving(store, office, wanted=frozenset({Toolset.CORE})) as url:
         assert asyncio.run(look(url, Right.READ))[1] == ["start_session", "before_task"]
         assert asyncio.run(look(url))[1] == ["start_session", "before_task", "save_lessons"]

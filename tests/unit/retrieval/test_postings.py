@@ -17,13 +17,19 @@ from recollect.retrieval.bm25 import (
     EligibleRows,
     Postings,
     TermStatistics,
-    decode_terms,
     encode_terms,
 )
 from recollect.text.tokenizer import MAX_TERM_COUNT, count_terms, hash_term
 from tests.tables import table
 
 Counts = Mapping[str, int]
+
+
+def decode_terms(blob: bytes) -> dict[int, int]:
+    """The counts of stored terms by key."""
+    entries = np.frombuffer(blob, [("key", "<u8"), ("count", "<u2")])
+    return dict(zip(entries["key"].tolist(), entries["count"].tolist(), strict=True))
+
 
 words = st.sampled_from("abcdefghijklmno")
 memories = st.dictionaries(words, st.sampled_from([1, 1, 1, 2, 3, 1000, MAX_TERM_COUNT]), max_size=6)
@@ -227,7 +233,7 @@ def test_a_count_that_has_no_room_is_kept_as_the_largest_that_has() -> None:
 )
 def test_bytes_that_are_no_terms_are_refused_by_row(blob: bytes, problem: str) -> None:
     with pytest.raises(FieldError, match=f"row 0 .*{problem}; tokenize its text again"):
-        decode_terms(blob)
+        Postings.of([blob])
     with pytest.raises(FieldError, match=f"row 2 .*{problem}"):
         Postings.of([encode_terms({"a": 1}), b"", blob])
 

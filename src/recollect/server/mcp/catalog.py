@@ -19,9 +19,6 @@ from recollect.model.format import format_count
 TOOLS_FILE = Path(__file__).with_name("tools.json")
 """Written by `scripts/mcp_tools.py` from the operations; a test compares the two."""
 
-CORE_TOOLSET: Final = "core"
-"""The toolset that every model is offered."""
-
 MAX_NAMED_SCOPES: Final = 8
 """Maximum number of a caller's scopes that are named in each tool."""
 

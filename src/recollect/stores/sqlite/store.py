@@ -23,7 +23,7 @@ from recollect.model.encoder import Encoder
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS, CACHE_BYTES
-from recollect.protocols import ProgressListener, WriteTransaction
+from recollect.protocols import ProgressListener, WriteTransaction, ignore_progress
 from recollect.stores.sql.archive import keep_items, open_export
 from recollect.stores.sql.migrations import load_migrations, schema_mismatch
 from recollect.stores.sql.reader import SqlReader, count_stats
@@ -150,7 +150,7 @@ def write_backup(source: apsw.Connection, target: Path, mode: int, progress: Pro
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
     """Copy what the connection sees to a file, page by page."""
-    _copy_pages(source, target, _ignore_progress)
+    _copy_pages(source, target, ignore_progress)
 
 
 def _refuse_existing(target: Path) -> None:
@@ -166,10 +166,6 @@ def _refuse_existing(target: Path) -> None:
 def _exists_error(target: Path) -> Conflict:
     """Return the error for a file that would be overwritten."""
     return Conflict(f"{show(str(target))} already exists; use another name, or move it away")
-
-
-def _ignore_progress(done: int, total: int) -> None:
-    """Ignore the progress."""
 
 
 def _copy_pages(source: apsw.Connection, target: Path, progress: ProgressListener) -> None:

@@ -13,7 +13,6 @@ from recollect.api.operations import OPERATIONS
 from recollect.errors import FieldError
 from recollect.model.scope import Scope
 from recollect.server.mcp.catalog import (
-    CORE_TOOLSET,
     SINGLE_SCOPE_HINT,
     SUBTREE_HINT,
     TOOLS_FILE,
@@ -76,10 +75,10 @@ def test_a_tool_that_removes_for_good_only_tells_unless_it_is_told_otherwise(ent
 
 
 def test_toolsets_are_named_between_commas() -> None:
-    assert parse_toolsets("core") == {CORE_TOOLSET}
+    assert parse_toolsets("core") == {Toolset.CORE}
     assert parse_toolsets("core, operator") == {"core", "operator"}
     assert parse_toolsets(",".join(Toolset)) == set(Toolset)
-    assert {one.toolset for one in select_tools(frozenset({CORE_TOOLSET})).values()} == {CORE_TOOLSET}
+    assert {one.toolset for one in select_tools(frozenset({Toolset.CORE})).values()} == {Toolset.CORE}
     for wrong in ("", "cor", "core,,operator"):
         with pytest.raises(FieldError, match="unknown toolset"):
             parse_toolsets(wrong)
@@ -91,7 +90,7 @@ def test_whatever_a_model_can_say_is_described(entry: ToolEntry) -> None:
 
 
 def test_what_is_told_of_the_tools_that_every_model_has_is_short() -> None:
-    core = select_tools(frozenset({CORE_TOOLSET})).values()
+    core = select_tools(frozenset({Toolset.CORE})).values()
     assert len(core) <= 10
     assert sum(len(one.name) + len(one.about) + len(json.dumps(one.input)) for one in core) < 15_000
 

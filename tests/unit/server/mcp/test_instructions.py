@@ -8,7 +8,7 @@ import pytest
 
 from recollect.api.auth import WHOLE_STORE, Caller, Grant, Right, create_owner
 from recollect.api.operation import Toolset
-from recollect.server.mcp.catalog import CORE_TOOLSET, list_allowed_tools, load_tools
+from recollect.server.mcp.catalog import list_allowed_tools, load_tools
 from recollect.server.mcp.resources import GUIDE, INSTRUCTION_SENTENCES, PROMPTS, OperationClient, build_instructions
 from tests.tables import table
 
@@ -22,7 +22,7 @@ async def written(name: str) -> str:
 
 
 SAVE_LESSONS = asyncio.run(written("save_lessons"))
-MORE = [name if "_" in name else f"`{name}`" for name, one in load_tools().items() if one.toolset != CORE_TOOLSET]
+MORE = [name if "_" in name else f"`{name}`" for name, one in load_tools().items() if one.toolset != Toolset.CORE]
 """What names a tool that not every model has; a word that may mean something else does so only as code."""
 
 
@@ -71,9 +71,9 @@ def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more
 @table(
     ("sets", "rights", "listed"),
     [
-        ({CORE_TOOLSET}, {Right.READ, Right.WRITE}, ["start_session", "before_task", "save_lessons"]),
-        ({CORE_TOOLSET}, {Right.READ}, ["start_session", "before_task"]),
-        ({CORE_TOOLSET}, {Right.WRITE}, ["save_lessons"]),
+        ({Toolset.CORE}, {Right.READ, Right.WRITE}, ["start_session", "before_task", "save_lessons"]),
+        ({Toolset.CORE}, {Right.READ}, ["start_session", "before_task"]),
+        ({Toolset.CORE}, {Right.WRITE}, ["save_lessons"]),
         ({"episodes"}, {Right.READ, Right.WRITE}, ["start_session", "before_task"]),
     ],
     ids=["core, both", "core, read", "core, write", "episodes, both"],
