@@ -360,7 +360,10 @@ def quarantine_reason(other: Memory) -> str:
 
 
 MANUAL_QUARANTINE_PREFIX = "by hand: "
-"""The prefix of the remark on a memory that an operator quarantined."""
+"""The prefix of the remark on a memory that an operator quarantined.
+
+Stores keep it and it is compared later, so its words must not change.
+"""
 
 
 def injection_reason(orders: str | None) -> str:

@@ -406,7 +406,7 @@ def derive_trust_fields(
 ) -> dict[str, Any]:
     """Return the provenance and trust of a memory's next state.
 
-    The trust is that of the caller, and at most `upto` if the state builds on the former one.
+    The trust is that of the caller, and at most `max_trust` if the state builds on the former one.
     """
     if max_trust is not None and max_trust.less_than(trust):
         provenance, trust = former.provenance, max_trust

@@ -53,7 +53,10 @@ MAX_ATTEMPTS = 5
 """How often a rollup starts over because data was erased while it ran."""
 
 RETOLD_REMARK = "what it told is gone, or another record tells it"
-"""The remark on a record that is archived because it should no longer exist."""
+"""The remark on a record that is archived because it should no longer exist.
+
+Stores keep it and it is compared later, so its words must not change.
+"""
 
 
 def rollup(deps: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
