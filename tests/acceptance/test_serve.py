@@ -344,7 +344,7 @@ def test_a_store_that_takes_no_writes_is_told_of_also_if_agents_only_recall_and_
         assert not degraded()
         server.process.terminate()
         assert server.ended() == 0
-    lost = [one for one in server.events() if one["event"] == "deferred_writes_lost"]
+    lost = [one for one in server.events() if one["event"] == "flush_failed"]
     assert "deferred writes failed" in lost[0]["problem"]
 
 

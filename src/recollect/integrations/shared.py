@@ -248,7 +248,7 @@ class TtlSweeper:
             self._sweep_until(stop_event, every)
         except Exception as error:  # outermost edge of the thread: no caller would see the error
             problem = error
-            _LOG.error("sweeper_ended", extra={"error": type(error).__name__, "frames": list_frames(error)})
+            _LOG.error("sweeper_stopped", extra={"error": type(error).__name__, "frames": list_frames(error)})
         with suppress(InvalidStateError):  # canceled by the caller that stopped it
             done.set_result(None) if problem is None else done.set_exception(problem)
 

@@ -242,7 +242,7 @@ class Scheduler:
         self._clock = clock
         self._random = random
         self._name = name
-        self._heard = heard
+        self._on_event = heard
         self._failing = self._running = False
         self._start_times: dict[str, tuple[datetime, datetime]] = {}
         self._run_lock = ForkSafeLock()
@@ -301,7 +301,7 @@ class Scheduler:
             except RecollectError as error:  # the store may work again at the next attempt
                 self._failing = True
                 _LOG.warning("scheduler_failed", extra={"scheduler": self._name, "error": type(error).__name__})
-                self._heard(JobFailure(None, None, error))
+                self._on_event(JobFailure(None, None, error))
             stopping.wait(POLL_SECONDS)
 
     def start(self) -> None:
@@ -405,7 +405,7 @@ class Scheduler:
 
     def _run_leased(self, occurrence: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
         """Run an occurrence that this scheduler has claimed, and record how it ended."""
-        self._heard(occurrence)
+        self._on_event(occurrence)
         try:
             with Lease(self._job_store, occurrence, length=self._policy.lease, clock=self._now) as lease:
                 ended = self._run_job(occurrence, lambda: lease.is_held and not stopping.is_set())
@@ -422,20 +422,20 @@ class Scheduler:
             "runs": [f"run {run} of {scope}" for scope, run in ended.runs],
         }
         _LOG.info("job_ended", extra=fields)
-        self._heard(ended)
+        self._on_event(ended)
         return ended
 
     def _run_job(self, occurrence: JobOccurrence, goes_on: Callable[[], bool]) -> JobOccurrence:
         def report_failure(scope: Scope | None, error: Exception) -> None:
             _LOG.info("job_failed", extra={"job": occurrence.job, "scope": str(scope), "error": type(error).__name__})
-            self._heard(JobFailure(occurrence.job, scope, error))
+            self._on_event(JobFailure(occurrence.job, scope, error))
 
         try:
             with self._open_engine() as engine:
                 result = run_in_every_scope(engine, self._jobs[occurrence.job], goes_on, report_failure)
         except Exception as error:  # the next job runs, whatever the error was
             if not isinstance(error, RecollectError):
-                _LOG.error("job_broke", exc_info=error, extra={"job": occurrence.job})
+                _LOG.error("job_failed", exc_info=error, extra={"job": occurrence.job})
             report_failure(None, error)
             return occurrence.finish(JobState.FAILED, self._now(), {}, type(error).__name__)
         state = JobState.DONE if result.problem is None else JobState.FAILED

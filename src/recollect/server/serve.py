@@ -42,7 +42,7 @@ from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.server import telemetry
 from recollect.server.authenticator import Authentication, create_authentication, create_host_policy
 from recollect.server.health import DEGRADED_MODES, create_monitor
-from recollect.server.http.app import create_app as http_app
+from recollect.server.http.app import create_app
 from recollect.server.http.connection import LimitedHttpConnection, require_known_uvicorn
 from recollect.server.telemetry import Metrics
 
@@ -190,7 +190,7 @@ def _log_lost_changes(engine: Engine) -> None:
     try:
         engine.flush()
     except StoreError as error:
-        _LOG.error("deferred_writes_lost", extra={"problem": str(error)})
+        _LOG.error("flush_failed", extra={"problem": str(error)})
 
 
 class ServerProcess:
@@ -261,7 +261,7 @@ class ServerProcess:
                     if grpc_transport is not None:
                         await asyncio.to_thread(grpc_transport.stop, self._drain.remaining_seconds)
 
-        app = http_app(
+        app = create_app(
             self._dispatcher, self._monitor.health, self._metrics.text, mounts=mounts, lifespan=run_transports
         )
         _UvicornServer(_uvicorn_config(app, self._drain.seconds), self._drain).run([self._listener])

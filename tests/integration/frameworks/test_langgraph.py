@@ -429,7 +429,7 @@ def test_a_sweeper_that_cannot_go_on_says_so_in_its_future_and_in_the_log(caplog
     with pytest.raises(KeyError, match="my secret"):
         ended.result()
     (record,) = caplog.records
-    assert (record.message, vars(record)["error"]) == ("sweeper_ended", "KeyError")
+    assert (record.message, vars(record)["error"]) == ("sweeper_stopped", "KeyError")
     assert "test_langgraph.py" in str(vars(record)["frames"])
     assert "my secret" not in caplog.text + str(vars(record))
 

@@ -134,7 +134,7 @@ class SqliteDatabase:
         """
         with fork.delay_forks(), translate_errors(self.name):
             if self._identity and not self._identity.may_delete_log(db):
-                _LOG.warning("log_left_behind", extra={"store": self.name})
+                _LOG.warning("wal_left_behind", extra={"store": self.name})
                 db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             db.close()
         store_files.close_unused()
