@@ -136,7 +136,7 @@ class Life:
     def learned(self, places: PositionBias | None = None, start: Profile = START) -> FeedbackOrigin:
         """What is learned from all that was said, beginning with a profile; places are found, unless they are given."""
         told = TrainingSet.merge([self.engine.experience(scope=scope, profile=start) for scope in SCOPES])
-        return tune_on_feedback(told, start, folds=5, seed=0, tell=ignore_progress, places=places)
+        return tune_on_feedback(told, start, folds=5, seed=0, report_progress=ignore_progress, places=places)
 
     def content(self, profiles: Sequence[Profile]) -> list[Floats]:
         """nDCG of what each profile shows for fresh questions, by how likely each memory helps."""

@@ -44,7 +44,9 @@ class Bench:
         queries = [query for query in self.judgements.queries if not categories or query.category in categories]
         asked = replace(self.judgements, queries=tuple(queries))
         with self.stored.open_engine() as engine:  # at the end of all queries, also of those that are not asked
-            return runner.ask_queries(engine, asked, self.stored.loaded, profile, depth=K, tell=ignore_progress)
+            return runner.ask_queries(
+                engine, asked, self.stored.loaded, profile, depth=K, report_progress=ignore_progress
+            )
 
     def figures(self, profile: Profile, categories: Collection[str] = ()) -> Figures:
         """What the profile comes to, in all categories and together, or only in those named."""

@@ -215,7 +215,7 @@ def _run_evaluation(
     outcomes = []
     for label, profile in profiles.items():
         with progress_bar(f"asking {make_printable(label)}") as show_progress:
-            answers = judged_store.ask(profile, depth=depth, tell=show_progress)
+            answers = judged_store.ask(profile, depth=depth, report_progress=show_progress)
         outcomes.append(evaluate_answers(label, profile.version, depth, answers, ks))
     return EvaluationReport(
         judgments=judgments,

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from recollect import config as configured
+from recollect import config
 from recollect.cli import options, output
 from recollect.cli.admin import admin, stats
 from recollect.cli.agent_commands import hook, mcp
@@ -163,7 +163,7 @@ def _parse_config_path(_: click.Context, __: click.Parameter, value: str | None)
 
 
 def _complete_settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    names = (path for path, option in configured.OPTIONS.items() if not option.secret and not option.is_table)
+    names = (path for path, option in config.OPTIONS.items() if not option.secret and not option.is_table)
     return [f"{name}=" for name in names if name.startswith(incomplete)]
 
 
@@ -203,9 +203,9 @@ def cli(ctx: click.Context, target: str, file: Path | None, flags: tuple[str, ..
     recollect recall "which seat should I book?" --scope acme/ana
     """
     ctx.color = output.detect_color()
-    ctx.with_resource(configured.use_sources(configured.Sources(explicit_file=file, reads_user_file=True, flags=flags)))
+    ctx.with_resource(config.use_sources(config.Sources(explicit_file=file, reads_user_file=True, flags=flags)))
     if file is not None or flags:  # refuse wrong settings at once, even if the command does not need them
-        configured.load_configuration()
+        config.load_configuration()
     ctx.obj = StoreTarget(
         expand_home(target), is_explicit=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
     )

@@ -196,7 +196,9 @@ def _parse_job(_: click.Context, __: click.Parameter, value: str) -> Job:
 
 
 @click.command(short_help="Say what a job would do.")
-@click.argument("job", metavar="JOB", callback=_parse_job, shell_complete=options.complete_from([one.value for one in Job]))
+@click.argument(
+    "job", metavar="JOB", callback=_parse_job, shell_complete=options.complete_from([one.value for one in Job])
+)
 @options.scope
 @override_options("level", "age_days", "min_level", "max_age_days")
 @click.option(

@@ -29,7 +29,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.context import TrainingSet
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope, as_scope
-from recollect.packing.pack import why as explain_place
+from recollect.packing import pack
 from recollect.ranking import scorer
 from recollect.ranking.candidates_json import read_candidates
 from recollect.ranking.profile import Profile
@@ -221,7 +221,7 @@ def _make_feedback_tuner(db: StoreTarget, scopes: Sequence[Scope], *, seed: int)
         try:
             with progress_bar("fitting") as show_progress:
                 result = tune_on_feedback(
-                    TrainingSet.merge(training_sets), start, folds=folds, seed=seed, tell=show_progress
+                    TrainingSet.merge(training_sets), start, folds=folds, seed=seed, report_progress=show_progress
                 )
         except InvalidInput as error:
             raise InvalidInput(f"{error}{f', such as {scopes_below}' if scopes_below else ''}") from error
@@ -288,7 +288,7 @@ def _fit_profile(
         )
     features = [one for one, _ in results]
     with progress_bar("fitting") as show_progress:
-        tuning = tune(features, start, folds=folds, tell=show_progress)
+        tuning = tune(features, start, folds=folds, report_progress=show_progress)
     return build_tuned_profile(
         tuning,
         features,
@@ -315,7 +315,7 @@ def _gather_features(
         )
     with judged_store.open_engine() as engine, progress_bar(f"asking {make_printable(name)}") as show_progress:
         return build_training_set(
-            engine, judgments, judged_store.loaded, profile, k=k, tell=show_progress
+            engine, judgments, judged_store.loaded, profile, k=k, report_progress=show_progress
         ), judged_store.embedder
 
 
@@ -416,7 +416,7 @@ def rank(
             else formatting.format_ranking(ranking, width=output.terminal_width())
         )
     else:
-        reason = explain_place(why, candidates, chosen, moment, limit=limit)
+        reason = pack.why(why, candidates, chosen, moment, limit=limit)
         _print_lines_or_json(json_values.why_fields(reason) if as_json else formatting.format_why(reason))
 
 

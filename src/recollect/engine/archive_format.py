@@ -20,9 +20,9 @@ from recollect.engine.archive_fields import (
     read_context,
     require_commit,
     require_fields,
+    screen_context,
     to_json,
 )
-from recollect.engine.archive_fields import screen_context as screened_context
 from recollect.errors import FieldError, InvalidInput, show, suggest
 from recollect.model import validation
 from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedUse, ArchivedVote, ArchiveInfo, ArchiveItem
@@ -161,7 +161,7 @@ def screen_items(items: Iterable[ArchiveItem], policy: SecretsPolicy) -> Iterato
     for number, item in enumerate(items, start=2):  # after the header
         with _at_line(number):
             if isinstance(item, ContextRecord):
-                screened: ArchiveItem = screened_context(item, policy, redacted)
+                screened: ArchiveItem = screen_context(item, policy, redacted)
             else:
                 screened = _screen_memory(item, policy)
                 redacted.update(() if screened is item else (item.current.id,))

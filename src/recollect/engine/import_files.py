@@ -73,7 +73,7 @@ class FileImportReport:
 
 
 def import_from(deps: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener) -> FileImportReport:
-    """Read the whole file, then remember its drafts, or rehearse it.
+    """Read the whole file, then remember its drafts, or only try that (a dry run).
 
     Since the file is read first, an invalid one writes nothing.
     """
@@ -82,10 +82,10 @@ def import_from(deps: Dependencies, source: ImportSource, *, dry: bool, progress
     verdicts: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
     notable: list[tuple[MemoryId | None, Receipt]] = []
-    size = max(len(drafts), 1) if dry else BATCH_DRAFTS  # a rehearsal must fit in one transaction
+    size = max(len(drafts), 1) if dry else BATCH_DRAFTS  # a dry run must fit in one transaction
     for start in range(0, len(drafts), size):
         batch = drafts[start : start + size]
-        results = _rehearse(deps, batch) if dry else _write_drafts(deps, batch)
+        results = _dry_run(deps, batch) if dry else _write_drafts(deps, batch)
         verdicts.update(type(one.verdict).__name__.lower() for _, one in results)
         verdicts[ALREADY_THERE] += len(batch) - len(results)
         redacted.update(kind for _, one in results for kind in one.redacted)
@@ -157,10 +157,10 @@ def _write_drafts(deps: Dependencies, drafts: Sequence[Draft]) -> list[tuple[Dra
     return _write_drafts(deps, new)
 
 
-def _rehearse(deps: Dependencies, drafts: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+def _dry_run(deps: Dependencies, drafts: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
     """Return the receipts that a write would give; write nothing."""
     new = _filter_new(deps, drafts)
-    trial = replace(deps, store=cast("Store", _RehearsalStore(deps.store)))
+    trial = replace(deps, store=cast("Store", _DryRunStore(deps.store)))
     return list(zip(new, remember_all(trial, new), strict=True))
 
 
@@ -170,10 +170,10 @@ def _filter_new(deps: Dependencies, drafts: Sequence[Draft]) -> list[Draft]:
 
 
 class _RolledBack(Exception):
-    """Raised to roll back a rehearsal."""
+    """Raised to roll back a dry run."""
 
 
-class _RehearsalStore:
+class _DryRunStore:
     """A store whose writes are tried and then rolled back."""
 
     def __init__(self, store: Store) -> None:

@@ -160,18 +160,19 @@ class _IndexState:
         return _IndexState(left, tuple(one for one in Level if one in (*self.stands_for, *other.stands_for)))
 
 
-def _encode_states(now: _IndexState, then: _IndexState) -> str:
+def _encode_states(present: _IndexState, planned: _IndexState) -> str:
     """Encode a record's present and planned state."""
-    return json.dumps([[one.left, one.stands_for] for one in (now, then)])
+    return json.dumps([[one.left, one.stands_for] for one in (present, planned)])
 
 
 def _parse_states(step: Step) -> tuple[_IndexState, _IndexState]:
     try:
-        (left, levels), (then_left, then_levels) = json.loads(step.state or "")
-        now = _IndexState(tuple(map(Index, left)), tuple(map(Level, levels)))
-        return now, _IndexState(tuple(map(Index, then_left)), tuple(map(Level, then_levels)))
+        (left, levels), (planned_left, planned_levels) = json.loads(step.state or "")
+        present = _IndexState(tuple(map(Index, left)), tuple(map(Level, levels)))
+        planned = _IndexState(tuple(map(Index, planned_left)), tuple(map(Level, planned_levels)))
     except (ValueError, TypeError, RecursionError) as error:
         raise FieldError(f"{show(step.state)} is not an index state; plan again", field="state") from error
+    return present, planned
 
 
 def split_stages(plan: Plan) -> list[Plan]:
@@ -186,17 +187,17 @@ def split_stages(plan: Plan) -> list[Plan]:
         if step.act not in INDEX_ACTS:
             losses.append(step)
             continue
-        now, then = _parse_states(step)
-        match now.union(then):
-            case union if union == now:
+        present, planned = _parse_states(step)
+        match present.union(planned):
+            case union if union == present:
                 losses.append(step)
-            case union if union == then:
+            case union if union == planned:
                 gains.append(step)
             case union:
-                act = Act.RETURN if union.left != now.left else Act.STAND_IN
-                gains.append(replace(step, act=act, by=None, state=_encode_states(now, union)))
-                act = Act.PRUNE if union.left != then.left else Act.STAND_IN
-                losses.append(replace(step, act=act, state=_encode_states(union, then)))
+                act = Act.RETURN if union.left != present.left else Act.STAND_IN
+                gains.append(replace(step, act=act, by=None, state=_encode_states(present, union)))
+                act = Act.PRUNE if union.left != planned.left else Act.STAND_IN
+                losses.append(replace(step, act=act, state=_encode_states(union, planned)))
     return [replace(plan, steps=tuple(steps)) for steps in (gains, losses)]
 
 

@@ -272,9 +272,9 @@ def plan_consolidation(deps: Dependencies, scope: Scope, _: RetentionOverrides) 
     near = _find_near_memories(deps, scope, now)
     merge_results = _find_merge_results(deps.store, scope, near.memories)
 
-    rivals = _make_rival_check(deps.policy)
+    are_in_conflict = _make_conflict_check(deps.policy)
     consolidation = find_consolidation(
-        near.memories, near.neighbors, least=rules.least, made=merge_results, rivals=rivals
+        near.memories, near.neighbors, least=rules.least, made=merge_results, conflicts=are_in_conflict
     )
     steps = tuple(_build_steps(consolidation, merge_results, deps.policy))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
@@ -370,10 +370,10 @@ def _successor_ids(origins: Sequence[Memory]) -> set[MemoryId]:
     return {one.superseded_by for one in consolidated if one.superseded_by is not None}
 
 
-def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], bool]:
+def _make_conflict_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], bool]:
     """Return a function that tells whether two memories contradict each other about a subject."""
 
-    def rivals(one: Memory, other: Memory) -> bool:
+    def are_in_conflict(one: Memory, other: Memory) -> bool:
         same_subject = one.subject is not None and one.subject == other.subject
         return (
             same_subject
@@ -382,7 +382,7 @@ def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], boo
             and bool(filter_overlapping(one, [other]))
         )
 
-    return rivals
+    return are_in_conflict
 
 
 def _build_steps(

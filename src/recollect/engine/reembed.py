@@ -19,16 +19,16 @@ BATCH_CONTENTS = 128
 MAX_PATIENT_ATTEMPTS = 5
 """How often to try to finish without making other writers wait."""
 
-FIRST_HURRIED_CONTENTS = 32
+FIRST_LIMITED_CONTENTS = 32
 """How many contents are embedded at first while writers wait.
 
 The number doubles with each attempt, up to a batch.
 """
 
-HURRY_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 """How many seconds other writers wait before they get their turn again."""
 
-HURRIED_THREAD_NAME = "recollect-hurried"
+LIMITED_THREAD_NAME = "recollect-time-limited"
 """The name of the thread that embeds while other writers wait."""
 
 REMOVE_BATCH_VECTORS = 512
@@ -56,13 +56,13 @@ def _embed_missing(store: Reembedding, embedder: Embedder, report: ReportProgres
     """Embed contents without a vector until there are none, then finish; return how many.
 
     It ends even under constant writes, if the contents written during one embedder call can be embedded within the
-    limits for hurried embedding.
+    limits for embedding while writers wait.
     """
 
     def embed_contents(contents: Sequence[ContentRow]) -> "NDArray[np.float32]":
         return embed(embedder, [content.embedded_text for content in contents], "memory")
 
-    hurried = _HurriedEmbedder(embed_contents)
+    time_limited = _TimeLimitedEmbedder(embed_contents)
     embedded, attempts = 0, 0
     last: int | None = None
     while last is None:
@@ -71,22 +71,22 @@ def _embed_missing(store: Reembedding, embedder: Embedder, report: ReportProgres
             embedded += store.fill(batch.contents, embed_contents(batch.contents))
             report(ReembeddingProgress(ReembeddingStage.EMBEDDING, batch.contents[-1].number, batch.last))
         if len(batch.contents) < BATCH_CONTENTS:
-            last = store.finish(hurried, _hurried_limit(attempts))
-            embedded += sum(store.fill(*late) for late in hurried.wait_for_late())
+            last = store.finish(time_limited, _limit_contents(attempts))
+            embedded += sum(store.fill(*late) for late in time_limited.wait_for_late())
             attempts += 1
     return embedded + last
 
 
-def _hurried_limit(attempts: int) -> int:
+def _limit_contents(attempts: int) -> int:
     """Return how many contents may be embedded while writers wait, given the number of attempts so far."""
     return (
         0
         if attempts < MAX_PATIENT_ATTEMPTS
-        else min(FIRST_HURRIED_CONTENTS << (attempts - MAX_PATIENT_ATTEMPTS), BATCH_CONTENTS)
+        else min(FIRST_LIMITED_CONTENTS << (attempts - MAX_PATIENT_ATTEMPTS), BATCH_CONTENTS)
     )
 
 
-class _HurriedEmbedder:
+class _TimeLimitedEmbedder:
     """Embeds with a timeout while writers wait; late results are kept, since they may have cost money."""
 
     def __init__(self, embed: "Callable[[Sequence[ContentRow]], NDArray[np.float32]]") -> None:
@@ -96,9 +96,9 @@ class _HurriedEmbedder:
     def __call__(self, contents: Sequence[ContentRow]) -> "NDArray[np.float32] | None":
         promise: Future[NDArray[np.float32]] = Future()
         threading.Thread(
-            target=self._embed_in_thread, args=(promise, contents), name=HURRIED_THREAD_NAME, daemon=True
+            target=self._embed_in_thread, args=(promise, contents), name=LIMITED_THREAD_NAME, daemon=True
         ).start()
-        wait([promise], timeout=HURRY_SECONDS)
+        wait([promise], timeout=MAX_WAIT_SECONDS)
         if promise.done():
             return promise.result()
         self._late.append((contents, promise))

@@ -448,7 +448,7 @@ def tune_on_feedback(
     *,
     folds: int,
     seed: int,
-    tell: ProgressListener,
+    report_progress: ProgressListener,
     places: PositionBias | None = None,
 ) -> FeedbackOrigin:
     """Fit the profile to the votes on these contexts, with each question held out once.
@@ -466,7 +466,7 @@ def tune_on_feedback(
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
     contexts = {context for context, _ in votes.worth_by_memory}
     return FeedbackOrigin(
-        tuning=tune([training_set], profile, folds=folds, tell=tell, restraint=error),
+        tuning=tune([training_set], profile, folds=folds, report_progress=report_progress, restraint=error),
         training_set=training_set,
         contexts=len(contexts),
         unplaced_contexts=sum(not one.has_all_places for one in examples if one.context in contexts),

@@ -116,7 +116,7 @@ PROMPT_MARKER = "0" * 18
 """A boundary string as long as a real one; token costs depend only on its length."""
 
 
-def load_folder(engine: Engine, judgments: Judgments, tell: ProgressListener) -> LoadedFolder:
+def load_folder(engine: Engine, judgments: Judgments, report_progress: ProgressListener) -> LoadedFolder:
     """Remember all memories of the folder unless the store has them, and return their histories.
 
     Each memory has a retry key made of the folder's content. So memories that exist are neither written nor embedded
@@ -126,13 +126,13 @@ def load_folder(engine: Engine, judgments: Judgments, tell: ProgressListener) ->
     drafts = [_prepare_draft(draft, place, judgments.digest) for place, draft in enumerate(judgments.drafts)]
     _refuse_foreign_store(engine, judgments)
     receipts: list[Receipt] = []
-    tell(0, len(drafts))
+    report_progress(0, len(drafts))
     for start in range(0, len(drafts), BATCH_SIZE):
         try:
             receipts += engine.remember_all(drafts[start : start + BATCH_SIZE])
         except Conflict as error:
             raise _wrong_store_error(judgments, "it was loaded from other memories") from error
-        tell(len(receipts), len(drafts))
+        report_progress(len(receipts), len(drafts))
     _refuse_changed_store(engine, receipts, judgments)
     return _build_loaded_folder(engine, judgments.memories, receipts)
 
@@ -211,7 +211,7 @@ def ask_queries(
     profile: Profile,
     *,
     depth: int = DEFAULT_DEPTH,
-    tell: ProgressListener,
+    report_progress: ProgressListener,
 ) -> list[QueryAnswer]:
     """Run every query as of its own time; nothing is recorded, so queries are independent."""
     queries = judgments.queries
@@ -240,10 +240,10 @@ def ask_queries(
         )
 
     answers: list[QueryAnswer] = []
-    tell(0, len(queries))
+    report_progress(0, len(queries))
     for query in queries:
         answers.append(answer(query))
-        tell(len(answers), len(queries))
+        report_progress(len(answers), len(queries))
     return answers
 
 
@@ -296,19 +296,21 @@ class JudgmentStore:
             yield engine
 
     def ask(
-        self, profile: Profile, *, depth: int = DEFAULT_DEPTH, tell: ProgressListener = ignore_progress
+        self, profile: Profile, *, depth: int = DEFAULT_DEPTH, report_progress: ProgressListener = ignore_progress
     ) -> list[QueryAnswer]:
         """Return the answers of a profile to every query."""
         with self.open_engine() as engine:
-            return ask_queries(engine, self.judgments, self.loaded, profile, depth=depth, tell=tell)
+            return ask_queries(
+                engine, self.judgments, self.loaded, profile, depth=depth, report_progress=report_progress
+            )
 
 
 def load_judgment_store(
-    judgments: Judgments, opens: StoreOpener, tell: ProgressListener = ignore_progress
+    judgments: Judgments, opens: StoreOpener, report_progress: ProgressListener = ignore_progress
 ) -> JudgmentStore:
     """Load the folder into its store, unless the store already has it."""
     written_at = judgments.written_at
     # Use the memories' own time, so that records of the loading never expire.
     with opens(clock=lambda: written_at) as engine:
-        loaded = load_folder(engine, judgments, tell)
+        loaded = load_folder(engine, judgments, report_progress)
         return JudgmentStore(judgments=judgments, loaded=loaded, embedder=engine.embedder, open_store=opens)

@@ -241,7 +241,13 @@ class JudgedRows:
 
 
 def build_training_set(
-    engine: Engine, judgments: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressListener
+    engine: Engine,
+    judgments: Judgments,
+    loaded: LoadedFolder,
+    profile: Profile,
+    *,
+    k: int,
+    report_progress: ProgressListener,
 ) -> JudgmentTrainingSet:
     """Run every query without a score limit, and collect the signal values of each candidate.
 
@@ -255,7 +261,7 @@ def build_training_set(
     counts: list[int] = []
     starts, best = [0], []
 
-    tell(0, len(queries))
+    report_progress(0, len(queries))
     for query in queries:
         twins = loaded.find_twins(query)
         gains, judged_counts = gain_by_id(query.grades, twins), Counter(twins.get(id, id) for id in query.grades)
@@ -268,7 +274,7 @@ def build_training_set(
             counts.append(judged_counts[name])
         starts.append(len(ids))
         best.append(ideal_gain(query.grades, k, twins))
-        tell(len(starts) - 1, len(queries))
+        report_progress(len(starts) - 1, len(queries))
     values, begins = np.array(grades), np.array(starts, dtype=np.intp)
     return JudgmentTrainingSet(
         judgments=judgments,

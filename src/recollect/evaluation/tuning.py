@@ -159,7 +159,12 @@ class NumberSearch:
 
 
 def tune(
-    folders: Sequence[TrainingSet], profile: Profile, *, folds: int, tell: ProgressListener, restraint: float = 0.0
+    folders: Sequence[TrainingSet],
+    profile: Profile,
+    *,
+    folds: int,
+    report_progress: ProgressListener,
+    restraint: float = 0.0,
 ) -> Tuning:
     """Fit the profile once without each fold, and then to all queries."""
     start, free = TunableNumbers.of(profile), find_tunable(folders, profile)
@@ -167,14 +172,14 @@ def tune(
     fold_groups = deal_folds([one.groups for one in folders], folds)
     masks = [_select_queries(folders, groups) for groups in fold_groups]
     fitted: list[TunableNumbers] = []
-    tell(0, len(fold_groups) + 1)
+    report_progress(0, len(fold_groups) + 1)
     for mask in masks:
         others = tuple(~one for one in mask)
         fitted.append(fit_numbers(partial(search.penalized_worth, among=others), start, free))
-        tell(len(fitted), len(fold_groups) + 1)
+        report_progress(len(fitted), len(fold_groups) + 1)
     final = fit_numbers(partial(search.penalized_worth, among=search.all_queries), start, free)
     numbers = start if final == start else round_numbers(final)
-    tell(len(fold_groups) + 1, len(fold_groups) + 1)
+    report_progress(len(fold_groups) + 1, len(fold_groups) + 1)
 
     before, held_out = search.values(start), _join_folds([search.values(one) for one in fitted], masks)
     return Tuning(

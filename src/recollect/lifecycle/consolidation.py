@@ -87,28 +87,28 @@ class Consolidation:
 
 def find_consolidation(
     memories: Sequence[Memory],
-    near: Sequence[Sequence[int]],
+    neighbors: Sequence[Sequence[int]],
     *,
     least: int,
     made: Collection[MemoryId],
-    rivals: Callable[[Memory, Memory], bool],
+    conflicts: Callable[[Memory, Memory], bool],
 ) -> Consolidation:
     """Find groups of at least `least` memories to merge, and explain which others stay.
 
-    The memories come ordered by id; `near` lists the rows near each, nearest first. A memory is explained if it is near
-    enough others for a group, but joins none. Memories in `made`, which come from earlier consolidations, can replace
-    others but are not replaced, so that a second run changes nothing. `rivals` returns whether two memories share a
-    subject and cannot both be true.
+    The memories come ordered by id; `neighbors` lists the rows near each, nearest first. A memory is explained if it is
+    near enough others for a group, but joins none. Memories in `made`, which come from earlier consolidations, can
+    replace others but are not replaced, so that a second run changes nothing. `conflicts` returns whether two memories
+    share a subject and cannot both be true.
     """
-    grouping = _Grouping([_MemoryWords.of(one) for one in memories], near, frozenset(made), rivals)
-    isolated = {row for row, others in enumerate(near) if not others}
+    grouping = _Grouping([_MemoryWords.of(one) for one in memories], neighbors, frozenset(made), conflicts)
+    isolated = {row for row, others in enumerate(neighbors) if not others}
     disputes = {row: other for row in range(len(memories)) if (other := grouping.find_dispute(row)) is not None}
     free = {
         row for row in range(len(memories)) if row not in isolated | disputes.keys() and not grouping.find_obstacle(row)
     }
     groups = grouping.find_groups(free, least)
     grouped = {row for lead, others in groups for row in (lead, *others)}
-    left_over = (row for row, others in enumerate(near) if len(others) >= least - 1 and row not in grouped)
+    left_over = (row for row, others in enumerate(neighbors) if len(others) >= least - 1 and row not in grouped)
     return Consolidation(
         tuple(
             ConsolidationGroup(memories[lead], tuple(memories[row] for row in sorted(others)))
@@ -205,30 +205,30 @@ def _is_subsequence(words: Sequence[str], others: Sequence[str]) -> bool:
 class _Grouping:
     """The search for groups among memories that are near each other."""
 
-    sayings: Sequence[_MemoryWords]
-    near: Sequence[Sequence[int]]
+    memories: Sequence[_MemoryWords]
+    neighbors: Sequence[Sequence[int]]
     consolidated_ids: Set[MemoryId]
-    rivals: Callable[[Memory, Memory], bool]
+    conflicts: Callable[[Memory, Memory], bool]
     overflow: set[int] = field(default_factory=set[int])
 
     def find_obstacle(self, row: int) -> str | None:
         """Return why a memory can be in no group, or `None` if it can."""
-        memory = self.sayings[row].memory
+        memory = self.memories[row].memory
         if memory.pinned:
             return "is pinned"
         if memory.topic_key is not None:
             return "has a topic, and changes only with it"
-        return None if self.sayings[row].words else "is too long to be compared by its words"
+        return None if self.memories[row].words else "is too long to be compared by its words"
 
     def find_dispute(self, row: int) -> int | None:
         """Return the nearest row that conflicts with this one, or `None`."""
-        return next((other for other in self.near[row] if self._are_at_odds(row, other)), None)
+        return next((other for other in self.neighbors[row] if self._are_at_odds(row, other)), None)
 
     def _are_at_odds(self, row: int, other: int) -> bool:
-        one, two = self.sayings[row], self.sayings[other]
+        one, two = self.memories[row], self.memories[other]
         if one.merge_key[1] != two.merge_key[1]:  # two people may say different things
             return False
-        return self.rivals(one.memory, two.memory) or one.is_at_odds_with(two)
+        return self.conflicts(one.memory, two.memory) or one.is_at_odds_with(two)
 
     def find_groups(self, free: Set[int], least: int) -> list[tuple[int, list[int]]]:
         """Return each lead with the rows it replaces.
@@ -254,21 +254,23 @@ class _Grouping:
         return sorted(groups)
 
     def _find_covered(self, row: int, free: Set[int]) -> list[int]:
-        own = self.sayings[row]
+        own = self.memories[row]
         others = (
-            one for one in self.near[row] if one in free and self.sayings[one].memory.id not in self.consolidated_ids
+            one
+            for one in self.neighbors[row]
+            if one in free and self.memories[one].memory.id not in self.consolidated_ids
         )
-        return [one for one in others if own.speaks_for(self.sayings[one])]
+        return [one for one in others if own.speaks_for(self.memories[one])]
 
     def _queue_entry(self, row: int, count: int) -> tuple[int, float, int]:
-        return -count, -_observed_at(self.sayings[row].memory).timestamp(), row
+        return -count, -_observed_at(self.memories[row].memory).timestamp(), row
 
     def explain_unmerged(self, row: int, dispute: int | None) -> UnmergedMemory:
         """Explain why a memory near several others stays as it is."""
-        one = self.sayings[row]
-        reason, other = self.find_obstacle(row), self.sayings[self.near[row][0] if dispute is None else dispute]
+        one = self.memories[row]
+        reason, other = self.find_obstacle(row), self.memories[self.neighbors[row][0] if dispute is None else dispute]
         if reason is None and dispute is not None:
-            subject = self.rivals(one.memory, other.memory)
+            subject = self.conflicts(one.memory, other.memory)
             difference = (
                 f"both are of the subject {one.memory.subject!r}"
                 if subject

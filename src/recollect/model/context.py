@@ -509,13 +509,13 @@ class TrainingSet:
     left_out: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int], hash=False)
 
     @classmethod
-    def merge(cls, several: Sequence["TrainingSet"]) -> Self:
+    def merge(cls, sets: Sequence["TrainingSet"]) -> Self:
         """Merge training sets; their order makes no difference."""
         left_out = Counter[SkipReason]()
-        for one in several:
+        for one in sets:
             left_out.update(one.left_out)
         return cls(
-            scopes=tuple(sorted({scope for one in several for scope in one.scopes}, key=str)),
-            told=tuple(sorted((one for some in several for one in some.told), key=lambda one: one.sort_key)),
+            scopes=tuple(sorted({scope for one in sets for scope in one.scopes}, key=str)),
+            told=tuple(sorted((one for some in sets for one in some.told), key=lambda one: one.sort_key)),
             left_out=left_out,
         )

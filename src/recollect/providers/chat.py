@@ -333,9 +333,9 @@ class WindowFormat(Generic[TextT]):
     remedy: str
 
 
-def split_into_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> list[Window[TextT]]:
+def split_into_windows(items: Sequence[TextT], form: WindowFormat[TextT]) -> list[Window[TextT]]:
     """Split the items into as few windows as possible, in order; raise before a model reads too many."""
-    windows = list(islice(_iterate_windows(things, form), MAX_WINDOWS + 1))
+    windows = list(islice(_iterate_windows(items, form), MAX_WINDOWS + 1))
     if len(windows) > MAX_WINDOWS:
         raise FieldError(f"has more than {MAX_WINDOWS * WINDOW_CHARS} characters; {form.remedy}", field=form.field)
     return windows
@@ -346,28 +346,28 @@ def to_safe_json(value: object) -> str:
     return _UNSAFE_CHARACTER.sub(_escape_character, json.dumps(value, ensure_ascii=False))
 
 
-def _iterate_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[Window[TextT]]:
+def _iterate_windows(items: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[Window[TextT]]:
     lines: list[str] = []
     shown: dict[int, TextT] = {}
     characters = 0
-    for place, line in _format_lines(things, form):
+    for place, line in _format_lines(items, form):
         if lines and characters + len(line) > WINDOW_CHARS:
             yield Window(form.tag, shown, "".join(lines))
             lines, shown, characters = [], {}, 0
         lines.append(line)
-        shown[place] = things[place]
+        shown[place] = items[place]
         characters += len(line)
     if lines:
         yield Window(form.tag, shown, "".join(lines))
 
 
-def _format_lines(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[tuple[int, str]]:
+def _format_lines(items: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[tuple[int, str]]:
     """Yield each item as a line of JSON with its position; a long one as several lines."""
-    for place, thing in enumerate(things):
-        fields = {name: value for name, value in form.describe(place, thing).items() if value is not None}
-        line = _format_line(fields, thing.text)
+    for place, item in enumerate(items):
+        fields = {name: value for name, value in form.describe(place, item).items() if value is not None}
+        line = _format_line(fields, item.text)
         lines = (
-            [line] if len(line) <= WINDOW_CHARS else [_format_line(fields, piece) for piece in _split_text(thing.text)]
+            [line] if len(line) <= WINDOW_CHARS else [_format_line(fields, piece) for piece in _split_text(item.text)]
         )
         for one in lines:
             yield place, one

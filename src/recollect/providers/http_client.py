@@ -114,16 +114,16 @@ class Endpoint:
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname or "", parts.port
         self._target = parts._replace(scheme="", netloc="").geturl()
-        self._shown = parts._replace(query="").geturl()
+        self._display_url = parts._replace(query="").geturl()
         self._key = key
         self._timeout = timeout.total_seconds()
-        self._patience = patience
+        self._retry_policy = patience
 
     def __str__(self) -> str:
-        return self._shown
+        return self._display_url
 
     def __repr__(self) -> str:
-        return f"Endpoint({self._shown!r})"
+        return f"Endpoint({self._display_url!r})"
 
     def post(self, body: object) -> Any:
         """Return the server's JSON answer; retry while the server is busy or unreachable."""
@@ -141,18 +141,18 @@ class Endpoint:
             outcome = self._attempt(content)
             if not isinstance(outcome, _RetryableFailure):
                 return outcome
-            pause = outcome.pause if outcome.pause is not None else self._patience.pause_after(attempt)
-            if attempt == self._patience.attempts or pause > self._patience.max_pause:
+            pause = outcome.pause if outcome.pause is not None else self._retry_policy.pause_after(attempt)
+            if attempt == self._retry_policy.attempts or pause > self._retry_policy.max_pause:
                 attempts = "once" if attempt == 1 else f"{attempt} times"
-                wait = f" and asks to wait {pause}" if pause > self._patience.max_pause else ""
+                wait = f" and asks to wait {pause}" if pause > self._retry_policy.max_pause else ""
                 raise ProviderBusy(
                     f"{self} {outcome.reason}{wait}; tried {attempts}, try again later"
                 ) from outcome.cause
-            self._patience.wait(pause)
+            self._retry_policy.wait(pause)
 
     def _attempt(self, content: bytes) -> bytes | ErrorResponse | _RetryableFailure:
         """Try once; return the body, the refusal, or a failure to retry; raise other errors."""
-        deadline = self._patience.clock() + self._timeout
+        deadline = self._retry_policy.clock() + self._timeout
         connection = self._connect()
         try:
             connection.request("POST", self._target, content, self._headers())
@@ -185,7 +185,7 @@ class Endpoint:
         while part:
             if len(content) + (response.length or 0) > MAX_RESPONSE_BYTES:
                 raise ProviderError(f"{self} returned more than {MAX_RESPONSE_BYTES} bytes; check the address")
-            if self._patience.clock() > deadline:
+            if self._retry_policy.clock() > deadline:
                 raise TimeoutError("the response did not end in time")
             part = response.read1(READ_CHUNK_BYTES)
             content += part

@@ -236,13 +236,13 @@ class ScopeColumns:
         columns = (self.columns[name][rows].tolist() for name in USAGE_FIELDS)
         return dict(zip(self.numbers[rows].tolist(), zip(*columns, strict=True), strict=True))
 
-    def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "ScopeColumns":
+    def with_vectors(self, vectors: Mapping[MemoryId, NDArray[np.float32]]) -> "ScopeColumns":
         """Return the columns with these vectors for memories that have a row here."""
-        rows = [row for row, id in enumerate(self.ids) if id in directions and self.alive[row]]
+        rows = [row for row, id in enumerate(self.ids) if id in vectors and self.alive[row]]
         if not rows:
             return self
         matrix = self.matrix.copy()
-        matrix[rows] = [directions[self.ids[row]] for row in rows]
+        matrix[rows] = [vectors[self.ids[row]] for row in rows]
         return replace(self, matrix=matrix)
 
     def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: ColumnsVersion) -> "ScopeColumns":

@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect.engine import reembed
-from recollect.engine.reembed import BATCH_CONTENTS, HURRIED_THREAD_NAME, MAX_PATIENT_ATTEMPTS
+from recollect.engine.reembed import BATCH_CONTENTS, LIMITED_THREAD_NAME, MAX_PATIENT_ATTEMPTS
 from recollect.factory import re_embed
 from recollect.model.encoder import Encoder, ReembeddingProgress, ReembeddingReport, ReembeddingStage
 from recollect.model.memory import Memory, MemoryId
@@ -203,12 +203,12 @@ def test_a_process_that_reads_meanwhile_finds_what_it_always_found(path: Path) -
 def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reembed, "HURRY_SECONDS", 60.0)  # on a slow machine, it would be tried again
+    monkeypatch.setattr(reembed, "MAX_WAIT_SECONDS", 60.0)  # on a slow machine, it would be tried again
     held_up: list[bool] = []
     with recollect.open(path, embedder=FORMER) as engine:
 
         def one_more(_: Sequence[str]) -> None:
-            held_up.append(threading.current_thread().name == HURRIED_THREAD_NAME)  # while everybody else has to wait
+            held_up.append(threading.current_thread().name == LIMITED_THREAD_NAME)  # while everybody else has to wait
             if not held_up[-1]:
                 engine.remember(f"{len(held_up)} and one more", scope=SCOPE)
 
@@ -220,13 +220,13 @@ def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(
 
 
 def test_writers_are_not_held_up_by_an_embedder_that_hangs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembed, "HURRY_SECONDS", 0.05)
+    monkeypatch.setattr(reembed, "MAX_WAIT_SECONDS", 0.05)
     hung: list[str] = []
     number = count()
     with recollect.open(path, embedder=FORMER) as engine:
 
         def hang(_: Sequence[str]) -> None:
-            if threading.current_thread().name != HURRIED_THREAD_NAME:
+            if threading.current_thread().name != LIMITED_THREAD_NAME:
                 engine.remember(f"{next(number)} while there is time", scope=SCOPE)
             elif len(hung) < 3:  # until somebody else has written, which needs that we are not waited for
                 hung.append(engine.remember(f"{len(hung)} meanwhile", scope=SCOPE).id)
@@ -242,7 +242,7 @@ def test_who_fails_while_others_wait_is_told_so(path: Path) -> None:
     with recollect.open(path, embedder=FORMER) as engine:
 
         def fail(_: Sequence[str]) -> None:
-            if threading.current_thread().name == HURRIED_THREAD_NAME:
+            if threading.current_thread().name == LIMITED_THREAD_NAME:
                 raise recollect.ProviderError("no more")
             engine.remember(f"one more than {engine.stats().memories}", scope=SCOPE)
 

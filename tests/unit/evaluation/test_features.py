@@ -52,7 +52,7 @@ def loaded(folder: Path) -> Iterator[tuple[recollect.Engine, Judgments, LoadedFo
 
 def gathered(folder: Path, profile: Profile) -> JudgmentTrainingSet:
     with loaded(folder) as (engine, judgements, there):
-        return build_training_set(engine, judgements, there, profile, k=K, tell=untold)
+        return build_training_set(engine, judgements, there, profile, k=K, report_progress=untold)
 
 
 def a_folder_with_twins(folder: Path) -> Path:
@@ -86,8 +86,8 @@ def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_pa
     profile = builtin_profile(name)
     for folder in (a_folder_with_twins(tmp_path / "twins"), fresh_folder(tmp_path / "fresh")):
         with loaded(folder) as (engine, judgements, there):
-            found = build_training_set(engine, judgements, there, profile, k=K, tell=untold)
-            answers = runner.ask_queries(engine, judgements, there, profile, tell=untold)
+            found = build_training_set(engine, judgements, there, profile, k=K, report_progress=untold)
+            answers = runner.ask_queries(engine, judgements, there, profile, report_progress=untold)
         numbers = TunableNumbers.of(profile)
         ranked = [rank_ids(found, place, numbers) for place in range(len(answers))]
         assert ranked == [answer.found_ids for answer in answers]
@@ -117,8 +117,8 @@ def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) 
     qrels += [("early", "n0", 1), ("trains", "n3", 2), ("trains", "n1", 1), ("trains", "m1", 3)]
     profile = builtin_profile("five-signal")
     with loaded(write_folder(tmp_path, memories, queries, qrels)) as (engine, judgements, there):
-        found = build_training_set(engine, judgements, there, profile, k=k, tell=untold)
-        answers = runner.ask_queries(engine, judgements, there, profile, tell=untold)
+        found = build_training_set(engine, judgements, there, profile, k=k, report_progress=untold)
+        answers = runner.ask_queries(engine, judgements, there, profile, report_progress=untold)
     recalls, ndcgs = found.measure(TunableNumbers.of(profile)).values()
     measured = [answer.measure([k]) for answer in answers]
     assert [answer.twins for answer in answers][:2] == [{"n0": "m0", "o0": "m0"}, {"n0": "m0"}]
@@ -130,8 +130,8 @@ def test_other_numbers_rank_as_the_engine_does_with_a_profile_that_has_them(tmp_
     profile = builtin_profile("five-signal")
     other = TunableNumbers((0.05, 0.5, 0.2, 0.1, 0.15), ())
     with loaded(fresh_folder(tmp_path)) as (engine, judgements, there):
-        found = build_training_set(engine, judgements, there, profile, k=K, tell=untold)
-        answers = runner.ask_queries(engine, judgements, there, other.apply_to(profile), tell=untold)
+        found = build_training_set(engine, judgements, there, profile, k=K, report_progress=untold)
+        answers = runner.ask_queries(engine, judgements, there, other.apply_to(profile), report_progress=untold)
     assert [rank_ids(found, place, other) for place in range(len(answers))] == [answer.found_ids for answer in answers]
 
 

@@ -31,7 +31,7 @@ def test_a_folder_is_loaded_and_asked_as_trials_do_it_by_hand(judgements: Judgme
     assert (there.embedder, there.merged_count) == ("hashing-256", 0)
     with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
         loaded = runner.load_folder(engine, judgements, untold)
-        by_hand = runner.ask_queries(engine, judgements, loaded, builtin_profile("salience"), tell=untold)
+        by_hand = runner.ask_queries(engine, judgements, loaded, builtin_profile("salience"), report_progress=untold)
     assert there.loaded == loaded
     assert [one.found_ids for one in there.ask(builtin_profile("salience"))] == [one.found_ids for one in by_hand]
 
@@ -61,7 +61,7 @@ def test_whoever_wants_to_know_is_told_how_far_it_is(judgements: Judgments, tmp_
     there = runner.load_judgment_store(
         judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing"), tell
     )
-    there.ask(builtin_profile("salience"), depth=1, tell=tell)
+    there.ask(builtin_profile("salience"), depth=1, report_progress=tell)
     assert told == [(0, 3), (3, 3), (0, 1), (1, 1)]
 
 

@@ -29,7 +29,7 @@ PLAIN = TunableNumbers.of(profile()).weights
 def learned(
     experiences: Sequence[TrainingExample], *, seed: int = 0, places: PositionBias | None = None
 ) -> FeedbackOrigin:
-    return tune_on_feedback(told(experiences), profile(), folds=5, seed=seed, tell=untold, places=places)
+    return tune_on_feedback(told(experiences), profile(), folds=5, seed=seed, report_progress=untold, places=places)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_where_chance_says_mostly_that_it_misled_nothing_carries_over(
 def test_a_profile_that_is_what_users_want_stays_as_it_is() -> None:
     right = TunableNumbers(WANTED, ()).apply_to(profile())
     experiences = Users(by=WANTED).asked(3, 150)
-    tuning = tune_on_feedback(told(experiences), right, folds=5, seed=0, tell=untold).tuning
+    tuning = tune_on_feedback(told(experiences), right, folds=5, seed=0, report_progress=untold).tuning
     assert not tuning.carries_over
 
 
@@ -180,7 +180,7 @@ def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
     left_out = {SkipReason.UNRECORDED: 2, SkipReason.OTHER_STORE: 1}
     nothing = TrainingSet(scopes=scopes, told=(), left_out=left_out)
     with pytest.raises(InvalidInput) as refused:
-        tune_on_feedback(nothing, profile(), folds=5, seed=0, tell=untold)
+        tune_on_feedback(nothing, profile(), folds=5, seed=0, report_progress=untold)
     said = "1 context made in another store, 2 contexts that cannot be replayed without a language model"
     assert str(refused.value).startswith(
         "there is feedback on 0 questions in acme/ana, acme/ben, acme/cleo and 2 more "
@@ -191,7 +191,7 @@ def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
 def test_where_another_profile_ranked_contexts_the_refusal_says_what_to_do() -> None:
     others = replace(told(Users().asked(1, 5)), left_out={SkipReason.OTHER_PROFILE: 40, SkipReason.ONLY_FOLLOWED: 1})
     with pytest.raises(InvalidInput) as refused:
-        tune_on_feedback(others, profile(), folds=5, seed=0, tell=untold)
+        tune_on_feedback(others, profile(), folds=5, seed=0, report_progress=untold)
     outcome = "1 context with only an outcome, which does not say which memories led to it"
     said = f"{outcome}, 40 contexts ranked by another profile"
     assert f"(left out: {said}), but tuning needs at least 30;" in str(refused.value)

@@ -131,7 +131,9 @@ def test_every_judged_memory_is_found_or_counted_for_one_reason_and_tuning_agree
     with TemporaryDirectory() as folder:
         there, answers = asked_in(Path(folder), months, memories)
         with there.open_engine() as engine:
-            features = build_training_set(engine, there.judgments, there.loaded, EVERYTHING, k=2, tell=untold)
+            features = build_training_set(
+                engine, there.judgments, there.loaded, EVERYTHING, k=2, report_progress=untold
+            )
             said = [
                 [
                     one.memory.text

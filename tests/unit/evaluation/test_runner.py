@@ -45,7 +45,7 @@ def opened(judgements: Judgments, target: Path | str = ":memory:", **more: Any) 
 def asked(judgements: Judgments, profile: str = "salience") -> QueryAnswer:
     with opened(judgements) as engine:
         loaded = runner.load_folder(engine, judgements, untold)
-        (answer,) = runner.ask_queries(engine, judgements, loaded, builtin_profile(profile), tell=untold)
+        (answer,) = runner.ask_queries(engine, judgements, loaded, builtin_profile(profile), report_progress=untold)
     return answer
 
 
@@ -225,7 +225,8 @@ def test_asking_changes_nothing(tmp_path: Path) -> None:
         loaded = runner.load_folder(engine, judgements, untold)
         before = list(engine.export())
         answers = [
-            runner.ask_queries(engine, judgements, loaded, builtin_profile("default"), tell=untold) for _ in range(2)
+            runner.ask_queries(engine, judgements, loaded, builtin_profile("default"), report_progress=untold)
+            for _ in range(2)
         ]
         assert list(engine.export()) == before
     assert [one.found_ids for one in answers[0]] == [one.found_ids for one in answers[1]]
@@ -235,7 +236,7 @@ def test_the_tokens_needed_are_the_least_budget_that_takes_all_up_to_the_last_ju
     judgements = judged(tmp_path, numbered(), "m0", "m4", "nowhere")
     with opened(judgements) as engine:
         loaded = runner.load_folder(engine, judgements, untold)
-        (answer,) = runner.ask_queries(engine, judgements, loaded, builtin_profile("salience"), tell=untold)
+        (answer,) = runner.ask_queries(engine, judgements, loaded, builtin_profile("salience"), report_progress=untold)
         (query,) = judgements.queries
         ranking = engine.search(query.text, scope=query.scope, profile="salience", as_of=query.asked_at)
     assert answer.tokens is not None

@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> TunedProfile:
         gathered(fresh_folder(place / "notes"), wrong()),
         gathered(fresh_folder(place / "few", ("eve", "fay")), wrong()),
     ]
-    tuning = tune(folders, wrong(), folds=3, tell=untold)
+    tuning = tune(folders, wrong(), folds=3, report_progress=untold)
     return build_tuned_profile(
         tuning,
         folders,
@@ -162,7 +162,7 @@ def test_folds_that_do_not_agree_on_a_weight_are_warned_of(made: TunedProfile) -
 
 def test_nothing_found_is_said_plainly(made: TunedProfile) -> None:
     good = made.tuning.numbers.apply_to(wrong())
-    tuning = tune(made.training_sets, good, folds=3, tell=untold)
+    tuning = tune(made.training_sets, good, folds=3, report_progress=untold)
     nothing = replace(made, tuning=tuning)
     assert (
         list(format_tuning(nothing))[-1] == "tuning found no improvement: no change of a weight or floor gains enough"

@@ -49,7 +49,7 @@ def features(tmp_path_factory: pytest.TempPathFactory) -> JudgmentTrainingSet:
 
 @pytest.fixture(scope="module")
 def tuned(features: JudgmentTrainingSet) -> Tuning:
-    return tune([features], wrong(), folds=4, tell=untold)
+    return tune([features], wrong(), folds=4, report_progress=untold)
 
 
 def test_a_wrong_profile_becomes_a_better_one_also_where_it_was_not_fitted(tuned: Tuning) -> None:
@@ -85,7 +85,7 @@ def test_what_was_found_is_a_profile(tuned: Tuning) -> None:
 
 
 def test_the_same_folders_give_the_same_numbers(features: JudgmentTrainingSet, tuned: Tuning) -> None:
-    again = tune([features], wrong(), folds=4, tell=untold)
+    again = tune([features], wrong(), folds=4, report_progress=untold)
     assert again.numbers == tuned.numbers
     assert [fold.numbers for fold in again.folds] == [fold.numbers for fold in tuned.folds]
 
@@ -122,7 +122,7 @@ def test_a_fold_is_fitted_as_if_its_scopes_were_not_there(tmp_path: Path, tuned:
 
 
 def test_a_profile_that_is_good_already_stays_as_it_is(features: JudgmentTrainingSet, tuned: Tuning) -> None:
-    again = tune([features], tuned.numbers.apply_to(wrong()), folds=4, tell=untold)
+    again = tune([features], tuned.numbers.apply_to(wrong()), folds=4, report_progress=untold)
     assert not again.changed
     assert not again.carries_over
     assert again.gain.mean == 0.0
@@ -136,9 +136,9 @@ def test_restraint_keeps_numbers_where_they_are_unless_others_are_better_by_more
     everyone, far = search.all_queries, tuned.numbers
     assert search.penalized_worth(start, everyone) == search.worth(start, everyone)
     assert search.penalized_worth(far, everyone) == search.worth(far, everyone) - 0.5 * far.distance_to(start)
-    held_back = tune([features], wrong(), folds=4, tell=untold, restraint=0.5)
+    held_back = tune([features], wrong(), folds=4, report_progress=untold, restraint=0.5)
     assert 0.0 < held_back.numbers.distance_to(start) < far.distance_to(start)
-    assert not tune([features], wrong(), folds=4, tell=untold, restraint=50.0).changed
+    assert not tune([features], wrong(), folds=4, report_progress=untold, restraint=50.0).changed
 
 
 def test_numbers_that_have_nothing_in_common_are_one_apart() -> None:
@@ -148,7 +148,7 @@ def test_numbers_that_have_nothing_in_common_are_one_apart() -> None:
 
 def test_how_far_it_is_is_told_to_the_end(features: JudgmentTrainingSet) -> None:
     told: list[tuple[int, int]] = []
-    tune([features], wrong(), folds=2, tell=lambda done, total: told.append((done, total)))
+    tune([features], wrong(), folds=2, report_progress=lambda done, total: told.append((done, total)))
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 

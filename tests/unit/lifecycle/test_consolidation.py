@@ -62,7 +62,7 @@ def decide(
     everybody = range(len(memories))
     near = [[other for other in everybody if other != one] for one in everybody]
     return find_consolidation(
-        memories, near, least=least, made=[MemoryId(one) for one in made], rivals=lambda _, __: at_odds
+        memories, near, least=least, made=[MemoryId(one) for one in made], conflicts=lambda _, __: at_odds
     )
 
 
@@ -151,7 +151,7 @@ def test_of_all_labelled_pairs_no_update_is_put_together(path: Path | None, same
 def test_nothing_is_passed_on_so_whoever_is_spoken_for_is_near_the_one_that_speaks() -> None:
     memories = sayings(*["The office opens early in the morning"] * 5)
     chain = [[1], [0, 2], [1, 3], [2, 4], [3]]
-    found = find_consolidation(memories, chain, least=3, made=(), rivals=lambda _, __: False)
+    found = find_consolidation(memories, chain, least=3, made=(), conflicts=lambda _, __: False)
     for group in found.groups:
         lead = memories.index(group.lead)
         assert {memories.index(one) for one in group.others} <= set(chain[lead])

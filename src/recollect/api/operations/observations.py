@@ -21,8 +21,17 @@ from recollect.api.operation import (
     Toolset,
 )
 from recollect.api.operations.memories import require_trust
-from recollect.compat import observations as dialect
-from recollect.compat.observations import MAX_SEARCH_RESULTS, ObservationMemory
+from recollect.compat.observations import (
+    MAX_SEARCH_RESULTS,
+    FoundObservation,
+    MemoryStats,
+    Observation,
+    ObservationMemory,
+    SaveResult,
+    SessionRecord,
+    SessionStart,
+    Timeline,
+)
 from recollect.engine.engine import Engine
 from recollect.engine.sessions import DEFAULT_AROUND_MEMORIES, MAX_AROUND_MEMORIES
 from recollect.model.enums import Kind, Provenance
@@ -80,7 +89,7 @@ class Around(OfObservation):
 class FoundObservations(AnswerSchema):
     """The observations that have words of a query, best first."""
 
-    observations: list[dialect.FoundObservation]
+    observations: list[FoundObservation]
 
 
 def _make_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
@@ -133,7 +142,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=OfUser,
-        answer=dialect.SessionStart,
+        answer=SessionStart,
         run=_start,
         toolset=Toolset.OBSERVATIONS,
     ),
@@ -145,7 +154,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Summary,
-        answer=dialect.SessionRecord,
+        answer=SessionRecord,
         run=_make_summary_handler(ObservationMemory.mem_session_end),
         toolset=Toolset.OBSERVATIONS,
         redact=operation.keep_own_words,
@@ -158,7 +167,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Summary,
-        answer=dialect.SessionRecord,
+        answer=SessionRecord,
         run=_make_summary_handler(ObservationMemory.mem_session_summary),
         toolset=Toolset.OBSERVATIONS,
         redact=operation.keep_own_words,
@@ -174,7 +183,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Save,
-        answer=dialect.SaveResult,
+        answer=SaveResult,
         run=_make_handler(ObservationMemory.mem_save),
         toolset=Toolset.OBSERVATIONS,
         redact=operation.redact_saved_observation,
@@ -199,7 +208,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=OfObservation,
-        answer=dialect.Observation,
+        answer=Observation,
         run=_make_handler(ObservationMemory.mem_get_observation),
         toolset=Toolset.OBSERVATIONS,
     ),
@@ -214,7 +223,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Around,
-        answer=dialect.Timeline,
+        answer=Timeline,
         run=_make_handler(ObservationMemory.mem_timeline),
         toolset=Toolset.OBSERVATIONS,
     ),
@@ -226,7 +235,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=OfUser,
-        answer=dialect.MemoryStats,
+        answer=MemoryStats,
         run=_make_handler(ObservationMemory.mem_stats),
         toolset=Toolset.OBSERVATIONS,
     ),

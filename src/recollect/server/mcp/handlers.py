@@ -23,6 +23,7 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
     PromptArgument,
     PromptMessage,
     ReadResourceRequestParams,
@@ -33,8 +34,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from mcp_types import Prompt as ToldPrompt
-from mcp_types import Resource as ToldResource
+from mcp_types import Resource as McpResource
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import from_json
 
@@ -289,8 +289,8 @@ def _to_tool(entry: ToolEntry, caller: Caller) -> Tool:
     )
 
 
-def _to_resource(one: Resource) -> ToldResource:
-    return ToldResource(uri=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type)
+def _to_resource(one: Resource) -> McpResource:
+    return McpResource(uri=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type)
 
 
 def _to_template(one: Resource) -> ResourceTemplate:
@@ -299,10 +299,10 @@ def _to_template(one: Resource) -> ResourceTemplate:
     )
 
 
-def _to_prompt(one: PromptTemplate, caller: Caller) -> ToldPrompt:
+def _to_prompt(one: PromptTemplate, caller: Caller) -> Prompt:
     scope_hint = catalog.describe_scope(caller, one.right)
     arguments = one.arguments if scope_hint is None else {**one.arguments, SCOPE_ARGUMENT: f"{scope_hint}."}
-    return ToldPrompt(
+    return Prompt(
         name=one.name,
         title=one.title,
         description=one.about,

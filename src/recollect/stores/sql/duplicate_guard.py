@@ -56,7 +56,7 @@ def _find_conflict(
 
 
 @dataclass(frozen=True, slots=True)
-class MissingMatches:
+class KnownAbsent:
     """What a lookup of a new memory did not find; valid until the transaction writes a memory.
 
     `lacks_id`: no memory that the scope may see has the id. `lacks_text`: none has the same text or paraphrase key.
@@ -100,7 +100,7 @@ class DuplicateIndex:
         self._preloaded: set[Scope] = set()
         self._known_keys: set[tuple[str, str, str]] = set()
 
-    def find_missing(self, memory: Memory, likeness: str) -> MissingMatches:
+    def find_missing(self, memory: Memory, likeness: str) -> KnownAbsent:
         """Return which keys of a memory have no match; its scope must be the current one."""
         scope, id, hash, subject = memory.scope, memory.id, memory.hash, memory.subject
         if scope not in self._preloaded:
@@ -116,7 +116,7 @@ class DuplicateIndex:
                 for path in paths
             )
             subject_exists = subject is not None and (paths[0], "subject", subject) in self._known_keys
-        return MissingMatches(memory, hash, likeness, not id_exists, not text_exists, not subject_exists)
+        return KnownAbsent(memory, hash, likeness, not id_exists, not text_exists, not subject_exists)
 
     def add(self, scope: Scope, id: MemoryId, hash: str, likeness: str, subject: str | None) -> None:
         """Add the keys of a memory that the transaction writes."""

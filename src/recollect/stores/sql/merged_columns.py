@@ -64,9 +64,9 @@ class MergedColumns:
     parts: tuple[ScopeColumns, ...]
     _joined_columns: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "MergedColumns":
+    def with_vectors(self, vectors: Mapping[MemoryId, NDArray[np.float32]]) -> "MergedColumns":
         """Return the table with these vectors set, or itself if there are none."""
-        return MergedColumns(tuple(part.with_vectors(directions) for part in self.parts)) if directions else self
+        return MergedColumns(tuple(part.with_vectors(vectors) for part in self.parts)) if vectors else self
 
     @lock_free_property
     def rows_without_vector(self) -> Rows:

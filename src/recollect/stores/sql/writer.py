@@ -20,7 +20,7 @@ from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.evidence import Vector
 from recollect.stores.sql import erasure, reader, rows
 from recollect.stores.sql.archive import ArchiveLoader
-from recollect.stores.sql.duplicate_guard import DuplicateIndex, MissingMatches, explain_conflict, refuse_duplicate
+from recollect.stores.sql.duplicate_guard import DuplicateIndex, KnownAbsent, explain_conflict, refuse_duplicate
 from recollect.stores.sql.rows import (
     COUNTED_USES,
     VOTE_USES,
@@ -73,7 +73,7 @@ class SqlWriteTransaction:
         self._changed_scopes: set[int] = set()
         self._paraphrase_keys: dict[tuple[str, Kind], str] = {}
         self._duplicates = DuplicateIndex(db)
-        self._missing: MissingMatches | None = None
+        self._missing: KnownAbsent | None = None
         self._model: tuple[int, Encoder | None] | None = None
 
     @property
