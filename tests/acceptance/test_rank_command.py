@@ -15,7 +15,7 @@ from recollect.ranking.candidates_json import read_candidate
 from recollect.ranking.profiles import BUILTIN_PROFILES
 from tests import forked
 from tests.tables import table
-from tests.unit.ranking.test_built_in_profiles import FORMULAS
+from tests.unit.ranking.test_profiles import FORMULAS
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SEEDS = ("five-signal", "three-signal", "assistant", "search", "session", "salience")

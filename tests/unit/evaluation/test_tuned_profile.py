@@ -29,7 +29,7 @@ from recollect.ranking.tuning_report_check import fingerprint, refuse_unproven_p
 from tests.tables import table
 
 from .fresh import PEOPLE, SUBJECTS, fresh_folder, wrong
-from .test_features import K, gathered, untold
+from .test_training_set import K, gathered, untold
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

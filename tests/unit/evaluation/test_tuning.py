@@ -39,7 +39,7 @@ from recollect.model.scope import Scope
 from tests.tables import table
 
 from .fresh import PEOPLE, fresh_folder, wrong
-from .test_features import gathered, untold
+from .test_training_set import gathered, untold
 
 
 @pytest.fixture(scope="module")

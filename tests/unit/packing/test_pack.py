@@ -6,10 +6,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.model.context import DifferenceKind, ReplayDifference
 from recollect.model.enums import Kind
 from recollect.model.memory import Memory
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Context, OmissionReason, Omitted, pack
+from recollect.packing.pack import Context, OmissionReason, Omitted, Replay, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate, TokenCounter
 from recollect.ranking.profiles import builtin_profile
@@ -367,3 +368,13 @@ def test_what_was_left_out_says_at_a_prompt_why_and_how_much_it_lacked() -> None
     (last,) = pack(ranking, Budget(FRAME + 2000, items=1), PROMPT).omitted
     assert repr(last).startswith("<Omitted by items: 0.500  b  word ")
     assert repr(replace(long, cost=2, room=1)).startswith("<Omitted by budget, 1 token short: ")
+
+
+def test_it_is_identical_if_nothing_differs() -> None:
+    context = pack(a_ranking([a_memory("a")]), Budget(2_000), Prompt("0123456789abcdef", Letters()))
+    same, other = (
+        Replay(context, ()),
+        Replay(context, (ReplayDifference(DifferenceKind.ERASED), ReplayDifference(DifferenceKind.TEXT))),
+    )
+    assert (same.identical, repr(same)) == (True, "<Replay of None: identical>")
+    assert (other.identical, repr(other)) == (False, "<Replay of None: 2 differences>")

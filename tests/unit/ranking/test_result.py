@@ -1,4 +1,4 @@
-"""Scores compare inside their scheme only."""
+"""Scores compare inside their scheme only, and a proof says whether the ranking is exact."""
 
 import pickle
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.ranking.profiles import builtin_profile
-from recollect.ranking.result import MAX_LISTED, Proof, Scheme, Score, StopReason
+from recollect.ranking.result import MAX_LISTED, STOP_DESCRIPTIONS, Proof, Scheme, Score, StopReason
 from recollect.ranking.scorer import rank_candidates
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.tables import table
@@ -106,3 +106,17 @@ def test_what_is_over_says_until_when_it_held() -> None:
     over = a_memory("a", valid_until=NOW + timedelta(hours=3))
     assert repr(a_ranking([over])[0]) == "<Scored 1.000  a  [until 2026-01-01] deploys run on Fridays>"
     assert repr(a_ranking([over])).endswith("  a  [until 2026-01-01] deploys run on Fridays")
+
+
+@table(
+    ("stopped", "exact"),
+    [(StopReason.EVERY, True), (StopReason.BOUND, True), (StopReason.INDEX, False), (StopReason.CUT, False)],
+)
+def test_it_is_exact_unless_an_index_or_another_ranking_was_taken_at_its_word(stopped: StopReason, exact: bool) -> None:
+    proof = Proof(stopped, 12, 3_400)
+    assert proof.exact is exact
+    assert str(proof) == f"{'exact' if exact else 'not exact'}, 12 of 3,400 scored: {STOP_DESCRIPTIONS[stopped]}"
+
+
+def test_every_reason_is_said_in_words() -> None:
+    assert STOP_DESCRIPTIONS.keys() == set(StopReason)

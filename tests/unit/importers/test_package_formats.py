@@ -18,7 +18,7 @@ from recollect.model.scope import Scope
 from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading
-from .test_fields import JSON
+from .test_base_fields import JSON
 
 SAMPLES: dict[str, list[Any]] = {
     "chat": [

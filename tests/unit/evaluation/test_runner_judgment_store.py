@@ -17,7 +17,7 @@ from recollect.evaluation.judgments import Judgments, read_judgments
 from recollect.ranking.profiles import builtin_profile
 
 from .folder import a_memory, a_query, write_folder
-from .test_features import untold
+from .test_training_set import untold
 
 
 @pytest.fixture

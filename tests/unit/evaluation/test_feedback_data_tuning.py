@@ -20,7 +20,7 @@ from recollect.model.context import Sign, SkipReason, TrainingExample, TrainingS
 from recollect.model.scope import Scope
 from tests.tables import table
 
-from .test_features import untold
+from .test_training_set import untold
 from .users import WANTED, Users, a_vote, an_experience, profile, told
 
 PLAIN = TunableNumbers.of(profile()).weights

@@ -27,6 +27,7 @@ from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.result import Proof, StopReason
 from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.why import Barred, Outranked, Ranked, SignalChange, Unpacked, why_ranked
 from recollect.render.tables import TextStyle
@@ -317,3 +318,10 @@ def test_an_extract_that_is_kept_apart_comes_with_the_command_that_lets_it_in() 
     assert "  to release it: recollect curate release 'my m' --scope acme/ana" in list(
         extract.format_extractions(found)
     )
+
+
+def test_a_tally_says_that_a_ranking_is_not_exact() -> None:
+    every = a_ranking([a_memory("a")])
+    assert formatting.tally_ranking(every) == "1 ranked"
+    some = replace(every, proof=Proof(StopReason.INDEX, 1, 9), excluded={"unseen": 8})
+    assert formatting.tally_ranking(some) == f"1 ranked, left out: 8 by unseen; {some.proof}"

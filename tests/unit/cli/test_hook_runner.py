@@ -20,7 +20,7 @@ def test_a_problem_is_told_and_of_a_fault_only_its_kind_and_its_place() -> None:
         int("Ana likes tea")
     told = describe_failure(raised.value)
     assert "ValueError at " in told
-    assert "test_hook.py" in told
+    assert "test_hook_runner.py" in told
     assert "tea" not in told
 
 

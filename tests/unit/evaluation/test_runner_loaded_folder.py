@@ -19,7 +19,7 @@ from recollect.ranking.profiles import builtin_profile
 from tests.examples import at_most
 
 from .folder import a_memory, a_query, write_folder
-from .test_features import untold
+from .test_training_set import untold
 
 CAT, DOG = "the cat sat on the mat", "the dog lay under a table"
 EVERYTHING = builtin_profile("salience")
