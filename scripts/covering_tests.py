@@ -216,8 +216,8 @@ def _file_of(test: str) -> str:
 
 
 def _priority(file: str, module: Path) -> int:
-    """0 for a test file with the module's name, otherwise by the place of its folder in the table."""
-    if Path(file).stem == f"test_{module.stem}":
+    """0 for a test file named after the module, otherwise by the place of its folder in the table."""
+    if f"{Path(file).stem}_".startswith(f"test_{module.stem}_"):
         return 0
     folders = TEST_PATHS[module.relative_to(PACKAGE).parts[0]]
     return 1 + next((place for place, folder in enumerate(folders) if file.startswith(folder)), len(folders))
