@@ -17,9 +17,9 @@ import pytest
 import recollect
 from tests.acceptance.shell import ENVIRONMENT
 from tests.contract import cutting
-from tests.contract.at_hand import Python
 from tests.contract.clients import PATIENCE, Face, Grpc, Http, Refusal, over_http
 from tests.contract.cutting import Cutting, a_call
+from tests.contract.local_clients import Python
 from tests.contract.served import TOOLS, Served, serving
 from tests.contract.storm import ONCE, Storm
 

@@ -13,11 +13,11 @@ from recollect.api.operations import OPERATIONS
 from recollect.api.problems import ProblemCode
 from recollect.server.mcp import catalog
 from recollect.server.mcp.catalog import COMPACT_FIELDS
-from tests.contract.at_hand import CommandLine, Python, in_a_shell
 from tests.contract.clients import ERAS, Face, Grpc, Http, Refusal, over_http, over_stdio
+from tests.contract.comparable_answers import ROOT, ComparableAnswers
+from tests.contract.local_clients import CommandLine, Python, in_a_shell
 from tests.contract.served import Served, serving
 from tests.contract.story import STORIES, TYPED, Step, play
-from tests.contract.told import ROOT, Told
 from tests.tables import check_each
 
 ROOTS = {"http": "http", "grpc": "grpc", **{f"mcp, {era}": f"mcp{number}" for number, era in enumerate(ERAS)}}
@@ -119,7 +119,7 @@ def test_every_story_is_the_same_through_every_face(
     root, apart = ROOTS.get(name, ROOT), LOOKED_AT if typed else {}
 
     def check(story: str) -> None:
-        ours, theirs = Told(ROOT, apart), Told(root, apart)
+        ours, theirs = ComparableAnswers(ROOT, apart), ComparableAnswers(root, apart)
         told = [(step, known_by(name, step, one)) for step, one in expected(story) if step.typed or not typed]
         wanted = [(step, ours.comparable(one)) for step, one in told]
         for (step, one), (_, answer) in zip(wanted, play(face(name), story, root), strict=True):

@@ -54,7 +54,7 @@ NESTED = st.recursive(
 Call = Callable[..., object]
 
 
-class Door:
+class EntryPoints:
     """An engine with something in it, and every way into it with arguments that can be."""
 
     def __init__(self, folder: Path) -> None:
@@ -150,11 +150,11 @@ class Door:
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    folder = tmp_path_factory.mktemp("door")
+def entry_points(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EntryPoints]:
+    folder = tmp_path_factory.mktemp("entry-points")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)  # where names that are none after all become files
-        found = Door(folder)
+        found = EntryPoints(folder)
         with found.engine:
             yield found
 
@@ -166,58 +166,60 @@ PUBLIC += [f"episodes.{name}" for name in vars(recollect.Episodes) if not name.s
 WITHOUT_ARGUMENTS = {"close", "embedder", "flush", "now"}
 
 
-def test_every_way_in_is_tried_with_all_of_its_arguments(door: Door) -> None:
-    assert door.ways.keys() == set(PUBLIC) - WITHOUT_ARGUMENTS
-    for name, arguments in door.ways.items():
-        named = set(inspect.signature(attrgetter(name)(door.engine)).parameters)
+def test_every_way_in_is_tried_with_all_of_its_arguments(entry_points: EntryPoints) -> None:
+    assert entry_points.ways.keys() == set(PUBLIC) - WITHOUT_ARGUMENTS
+    for name, arguments in entry_points.ways.items():
+        named = set(inspect.signature(attrgetter(name)(entry_points.engine)).parameters)
         more = set(inspect.signature(Revision).parameters) if "changes" in named else set()
         assert arguments.keys() == named - {"changes"} | more
 
 
 @pytest.mark.parametrize("way", sorted(set(PUBLIC) - WITHOUT_ARGUMENTS))
-def test_nothing_but_our_errors_comes_out_whatever_an_argument_is(way: str, door: Door) -> None:
-    for argument in door.ways[way]:
+def test_nothing_but_our_errors_comes_out_whatever_an_argument_is(way: str, entry_points: EntryPoints) -> None:
+    for argument in entry_points.ways[way]:
         for value in (*ODD, *UNSPEAKABLE):
-            door.enter(way, argument, value)
-    assert door.engine.history(door.ways["get"]["id"], scope=ANA)[0].text == "a seat by the window"
+            entry_points.enter(way, argument, value)
+    assert entry_points.engine.history(entry_points.ways["get"]["id"], scope=ANA)[0].text == "a seat by the window"
 
 
 @at_most(400, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), NESTED)
-def test_nothing_but_our_errors_comes_out_however_deep_it_is(door: Door, data: st.DataObject, value: object) -> None:
-    way = data.draw(st.sampled_from(sorted(door.ways)))
-    door.enter(way, data.draw(st.sampled_from(sorted(door.ways[way]))), value)
+def test_nothing_but_our_errors_comes_out_however_deep_it_is(
+    entry_points: EntryPoints, data: st.DataObject, value: object
+) -> None:
+    way = data.draw(st.sampled_from(sorted(entry_points.ways)))
+    entry_points.enter(way, data.draw(st.sampled_from(sorted(entry_points.ways[way]))), value)
 
 
 IDS = ("get", "usage", "history", "forget", "restore", "pin", "unpin", "revise", "why", "expand", "erase")
 
 
 @pytest.mark.parametrize("way", IDS)
-def test_an_id_that_nobody_can_have_is_not_there(way: str, door: Door) -> None:
+def test_an_id_that_nobody_can_have_is_not_there(way: str, entry_points: EntryPoints) -> None:
     for id in UNKEPT:
         with pytest.raises(recollect.NotFound, match=r"there is no memory .* in acme/"):
-            getattr(door.engine, way)(**door.ways[way] | {"id": id})
+            getattr(entry_points.engine, way)(**entry_points.ways[way] | {"id": id})
 
 
 EPISODES = ("episodes.record", "episodes.complete", "episodes.show")
 
 
 @pytest.mark.parametrize("way", EPISODES)
-def test_an_episode_that_nobody_can_have_is_not_there(way: str, door: Door) -> None:
-    for id in (*UNKEPT, door.ways["get"]["id"]):  # the last is a memory like any other
+def test_an_episode_that_nobody_can_have_is_not_there(way: str, entry_points: EntryPoints) -> None:
+    for id in (*UNKEPT, entry_points.ways["get"]["id"]):  # the last is a memory like any other
         with pytest.raises(recollect.NotFound, match=r"there is no episode .* in acme/"):
-            attrgetter(way)(door.engine)(**door.ways[way] | {"id": id})
+            attrgetter(way)(entry_points.engine)(**entry_points.ways[way] | {"id": id})
 
 
 @pytest.mark.parametrize("way", [*IDS[:-1], *EPISODES])
 @pytest.mark.parametrize("id", [[], 2**63, 7, b"x", None])
-def test_what_is_no_text_is_no_id(way: str, id: object, door: Door) -> None:
+def test_what_is_no_text_is_no_id(way: str, id: object, entry_points: EntryPoints) -> None:
     with pytest.raises(recollect.FieldError, match=r"field 'id': .* is not text"):
-        attrgetter(way)(door.engine)(**door.ways[way] | {"id": id})
+        attrgetter(way)(entry_points.engine)(**entry_points.ways[way] | {"id": id})
 
 
-def test_who_gives_a_thing_in_the_place_of_its_id_is_told_to_give_that(door: Door) -> None:
-    engine, episodes = door.engine, door.engine.episodes
+def test_who_gives_a_thing_in_the_place_of_its_id_is_told_to_give_that(entry_points: EntryPoints) -> None:
+    engine, episodes = entry_points.engine, entry_points.engine.episodes
     receipt, context = engine.remember("a seat", scope=ANA), engine.recall("a seat", scope=ANA)
     episode, given = episodes.start("book a seat", scope=ANA), dict[str, Any](scope=ANA)
     for call, told in (
@@ -235,21 +237,21 @@ def test_who_gives_a_thing_in_the_place_of_its_id_is_told_to_give_that(door: Doo
         engine.remember(receipt, **given)  # type: ignore[arg-type]
 
 
-def test_a_place_that_nobody_can_have_is_not_there(door: Door) -> None:
+def test_a_place_that_nobody_can_have_is_not_there(entry_points: EntryPoints) -> None:
     for key in (*UNKEPT, "", "2026-13", "1898", "2201", "2026-W54", "\u0662\u0660\u0662\u0666"):
         with pytest.raises(recollect.NotFound, match=r"there is no memory .* in acme/ana"):
-            door.engine.browse(key, scope=ANA)
+            entry_points.engine.browse(key, scope=ANA)
 
 
-def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none(door: Door) -> None:
+def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none(entry_points: EntryPoints) -> None:
     for id in UNKEPT:
-        for way in (door.engine.feedback, door.engine.replay):
+        for way in (entry_points.engine.feedback, entry_points.engine.replay):
             with pytest.raises(recollect.NotFound, match="there is no context"):
                 way(id, scope=ANA)
     with pytest.raises(
         recollect.FieldError, match="field 'context_id': None is not an id: contexts of a read-only store"
     ):
-        door.engine.feedback(None, scope=ANA)  # type: ignore[arg-type]
+        entry_points.engine.feedback(None, scope=ANA)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -362,15 +364,15 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(
-    way: str, argument: str, value: object, problem: str, door: Door
+    way: str, argument: str, value: object, problem: str, entry_points: EntryPoints
 ) -> None:
     with pytest.raises(recollect.InvalidInput, match=problem):
-        attrgetter(way)(door.engine)(**door.ways[way] | {argument: value})
+        attrgetter(way)(entry_points.engine)(**entry_points.ways[way] | {argument: value})
 
 
-def test_an_odd_title_is_refused_also_under_a_key_that_is_known(door: Door) -> None:
+def test_an_odd_title_is_refused_also_under_a_key_that_is_known(entry_points: EntryPoints) -> None:
     with pytest.raises(recollect.FieldError, match="field 'title'"):
-        door.engine.remember("a seat", scope=ANA, key="seat", title={1: 2, "a": 3})  # type: ignore[arg-type]
+        entry_points.engine.remember("a seat", scope=ANA, key="seat", title={1: 2, "a": 3})  # type: ignore[arg-type]
 
 
 class Nameless:
@@ -419,7 +421,7 @@ OPENED: list[tuple[Call, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.usefixtures("door")
+@pytest.mark.usefixtures("entry_points")
 @table(("opens", "arguments"), OPENED)
 def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dict[str, Any]) -> None:
     refused = dict.fromkeys(arguments, 0)
@@ -437,8 +439,8 @@ def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dic
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 10_000, "a\0b"])
-def test_a_name_that_no_file_can_have_is_refused(name: str, door: Door) -> None:
-    for act in (recollect.verify, door.engine.backup, recollect.open):
+def test_a_name_that_no_file_can_have_is_refused(name: str, entry_points: EntryPoints) -> None:
+    for act in (recollect.verify, entry_points.engine.backup, recollect.open):
         with pytest.raises(
             recollect.RecollectError, match=r"cannot access|cannot be accessed|is not a path|does not exist"
         ):

@@ -1,4 +1,4 @@
-"""The faces without a server: the library as one calls it, and the command line as one types it."""
+"""The clients that need no server: the library and the command line."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is told, made comparable: what must differ between two stores is put in its place, and nothing else."""
+"""Answers made comparable: values that must differ between two stores are replaced, and nothing else."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,8 +51,8 @@ class Nearly:
 
 
 @dataclass(slots=True)
-class Told:
-    """The answers of one face about the memories below one root."""
+class ComparableAnswers:
+    """The answers of one transport about the memories below one root."""
 
     root: str = ROOT
     apart: Mapping[str, str] = field(default_factory=dict[str, str])
