@@ -4,6 +4,10 @@ A module reads its file once, when it is imported. This is part of loading the c
 
 A pattern may name fragments of the same file: `{weekday}` stands for the pattern `patterns.weekday`, or for any of the
 comma-separated words in `lists.weekday`. Quantifiers such as `{2,3}` are left alone.
+
+Words that the lexicon has are not repeated: a row of the table `lexicon` gives them a name in this file. Its `words` are
+the keys of one or more lists of the lexicon, and `first` and `last` limit them to a part:
+`units = { words = "numbers.small", first = "one", last = "nine" }`. Then `{units}` stands for any of them.
 """
 
 import re
@@ -28,9 +32,10 @@ def alternation(words: str) -> str:
 class DataFile:
     """The contents of a TOML file. A key may be dotted: `time.months`."""
 
-    def __init__(self, name: str, tables: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, tables: Mapping[str, Any], lexicon: "DataFile | None" = None) -> None:
         self.name = name
         self._tables = tables
+        self._lexicon = lexicon
         self._fragments: dict[str, str] = {}
 
     def text(self, key: str) -> str:
@@ -61,10 +66,22 @@ class DataFile:
         """Return an array of tables."""
         return tuple(self._get(key, list))
 
+    def lexicon_words(self, name: str) -> tuple[str, ...]:
+        """Return the words of the lexicon to which this file gives a name."""
+        if self._lexicon is None:
+            raise LookupError(f"{self.name} is loaded without the lexicon; pass `lexicon` to load_data_file")
+        row = self._get(f"lexicon.{name}", dict)
+        words = tuple(word for key in row["words"].split() for word in self._lexicon.words(key))
+        start = words.index(row["first"]) if "first" in row else 0
+        end = words.index(row["last"]) + 1 if "last" in row else len(words)
+        return words[start:end]
+
     def _fragment(self, name: str) -> str:
         if name not in self._fragments:
             if name in self._tables.get("lists", {}):
                 self._fragments[name] = alternation(self.pattern(f"lists.{name}"))
+            elif name in self._tables.get("lexicon", {}):
+                self._fragments[name] = f"(?:{'|'.join(map(re.escape, self.lexicon_words(name)))})"
             else:
                 self._fragments[name] = self.pattern(f"patterns.{name}")
         return self._fragments[name]
@@ -80,6 +97,9 @@ class DataFile:
         return value
 
 
-def load_data_file(package: str, name: str) -> DataFile:
-    """Read `name` (such as `en/lexicon.toml`) from the folder of a package, which is given by its dotted name."""
-    return DataFile(name, tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8")))
+def load_data_file(package: str, name: str, lexicon: DataFile | None = None) -> DataFile:
+    """Read `name` (such as `en/dates.toml`) from the folder of a package, which is given by its dotted name.
+
+    `lexicon` is needed if the file refers to its words.
+    """
+    return DataFile(name, tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8")), lexicon)

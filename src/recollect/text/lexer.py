@@ -241,7 +241,9 @@ class _SentenceBuilder:
 _EXACT_WINDOW_TOKENS = 6
 """How many tokens after a case-sensitive noun case still matters."""
 
-_ABBREVIATIONS = frozenset({*LEXICON.words("case.abbreviations"), *SHORT_WEEKDAYS})
+_ABBREVIATIONS = frozenset(
+    {*LEXICON.words("case.abbreviations.common"), *LEXICON.words("case.abbreviations.references"), *SHORT_WEEKDAYS}
+)
 
 
 def _read_date(builder: _SentenceBuilder, piece: re.Match[str]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.text.data_files import load_data_file
+from recollect.text.lexicon import LEXICON
 
 MAX_SENTENCE_CHARS = 300
 """Maximum length of a sentence; rules read no longer one, so that they end quickly on any text."""
@@ -21,7 +22,7 @@ _MAX_ABBREVIATION_CHARS = 8
 TextSpan = tuple[int, int]
 """Where something begins and ends in a text."""
 
-_ENGLISH = load_data_file("recollect.text", "en/sentences.toml")
+_ENGLISH = load_data_file("recollect.text", "en/sentences.toml", LEXICON)
 
 _PLAIN_CHARACTERS = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": "-"})
 _FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")

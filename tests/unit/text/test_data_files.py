@@ -15,7 +15,12 @@ FILE = DataFile(
         "lists": {"weekday": "monday, tuesday", "day": "{weekday}, week\n end"},
         "patterns": {"count": r"\d{1,2}", "when": "{count} {day}s?"},
         "rules": [{"kind": "habit", "pattern": "every {weekday}"}],
+        "lexicon": {
+            "few": {"words": "numbers.small", "first": "one", "last": "two"},
+            "number_or_sign": {"words": "numbers.small signs"},
+        },
     },
+    DataFile("en/lexicon.toml", {"numbers": {"small": "zero one two three"}, "signs": "e.g"}),
 )
 
 
@@ -35,6 +40,18 @@ def test_a_fragment_stands_for_a_pattern_or_for_any_word_of_a_list() -> None:
 
 def test_a_pattern_in_a_row_is_expanded() -> None:
     assert [FILE.expand(row["pattern"]) for row in FILE.rows("rules")] == ["every (?:monday|tuesday)"]
+
+
+def test_a_fragment_stands_for_words_of_the_lexicon() -> None:
+    assert FILE.lexicon_words("few") == ("one", "two")
+    assert FILE.expand("{few} {day}s") == "(?:one|two) (?:(?:monday|tuesday)|week end)s"
+    assert FILE.expand("{number_or_sign}") == r"(?:zero|one|two|three|e\.g)"
+
+
+def test_without_the_lexicon_its_words_cannot_be_read() -> None:
+    alone = DataFile("en/alone.toml", {"lexicon": {"few": {"words": "numbers.small"}}})
+    with pytest.raises(LookupError, match=re.escape("en/alone.toml is loaded without the lexicon")):
+        alone.expand("{few}")
 
 
 @table(
