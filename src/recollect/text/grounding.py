@@ -24,6 +24,8 @@ MIN_STEM_LETTERS = 3
 """Minimum letters left of a word without its ending."""
 
 _WORD = re.compile(r"\w+(?:['.,:/@+-]\w+)*")
+"""A word, number or address in one piece: 3.5, 10:30 and a@b.org must occur whole to ground a text."""
+
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´", "'"))
 _ENGLISH = load_data_file("recollect.text", "en/sentences.toml")
 

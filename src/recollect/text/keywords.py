@@ -293,6 +293,8 @@ _CAPITALIZED_WORD = re.compile(r"(?<=[\w,;] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w'’&-]
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _SENTENCE_BREAK = re.compile(r"[^\s,;&/-]")
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”„«»<>|/\\=+*#~^`…—–。，、；：？！｡「」『』（）【】《》〈〉・·•]+")
+"""A word as it is shown: everything between blanks, brackets and punctuation; stores keep the topics made of them."""
+
 _SURROUNDING_MARKS = ".'’‘ʼ-_&@$%€£"
 _POSSESSIVE = re.compile(r"['’ʼ]s$")
 _UNSPACED = re.compile(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from recollect.model.validation import to_nfc
 from recollect.text.data_files import load_data_file
-from recollect.text.tokenizer import STOP_WORDS
+from recollect.text.tokenizer import ASCII_WORD, STOP_WORDS
 
 _ENGLISH = load_data_file("recollect.text", "en/entities.toml")
 
@@ -19,8 +19,6 @@ ROLE_LABELS = USER_LABELS.union(_ENGLISH.words("people.role_labels"))
 QUESTION_MARKS = ("?", "？", "؟", "⁇")
 QUESTION_END_CHARS = 32
 """Characters at the end of a text that are searched for a question mark; blanks may follow it."""
-
-_ASCII_WORD = re.compile("[A-Za-z0-9]+")
 
 MIN_FOLDED_LETTERS = 3
 """Shorter names are found only as they are written, because most of them are also words."""
@@ -43,8 +41,8 @@ def _may_have_label(folded: str, label: str) -> bool:
 
     It looks only for the beginning of the label, which quickly rules out most speakers.
     """
-    first = _ASCII_WORD.search(label) if label.isascii() else None
-    return first is None or first[0].casefold() in folded
+    first = ASCII_WORD.search(label.casefold()) if label.isascii() else None
+    return first is None or first[0] in folded
 
 
 def rephrase_as_speaker(text: str, name: str) -> str:
@@ -169,6 +167,8 @@ _COMBINING_MARKS = (
 """Marks inside words, and the letters beside them, which `\\w` does not match."""
 
 _WORD = re.compile(rf"[^\W_\u02bc{_UNSPACED}](?:[^\W_\u02bc{_UNSPACED}]|[{_COMBINING_MARKS}])*|[{_UNSPACED}]")
+"""A part of a name: it ends at every hyphen, apostrophe and underscore, so that "Ana" is found in "Ana's"."""
+
 _SINGLE_QUOTES = {"'", "\u2018", "\u201b"}
 _POSSESSIVE = re.compile(r"['\u2019\u02bc][sS](?![^\W_])|(?<=[sSxXzZ])['\u2019\u02bc](?![^\W_])")
 _FIRST_PERSON = re.compile(_ENGLISH.pattern("patterns.first_person"))

@@ -39,7 +39,7 @@ def tokenize(text: str) -> list[str]:
     Scripts without blanks between words give every two neighboring letters.
     """
     if text.isascii():
-        return [_stem(word[:MAX_TERM_CHARS]) for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
+        return [_stem(word[:MAX_TERM_CHARS]) for word in ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
     scripts, terms = _script_patterns(), list[str]()
     for word in scripts.word.findall(_fold_text(text, scripts)):
         if not word.isascii() and scripts.unspaced.match(word):
@@ -79,6 +79,7 @@ class _ScriptPatterns:
     mark_pile: re.Pattern[str]
     """More marks in a row than are read; the two half-width ones become marks when they are normalized."""
     word: re.Pattern[str]
+    """Letters, digits and underscores with their marks; stores keep the terms, so that it cannot be changed."""
     unspaced: re.Pattern[str]
     """A run in a script without blanks between words."""
     letter: re.Pattern[str]
@@ -132,7 +133,9 @@ def _mark_ranges() -> Iterator[str]:
 _MARK_CODE_RANGES = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x20000), range(0xE0100, 0xE01F0))
 """Where marks occur at all; without Han and Hangul, which are half of what would have to be searched."""
 
-_ASCII_WORD = re.compile("[a-z0-9]+")
+ASCII_WORD = re.compile("[a-z0-9]+")
+"""A word of a lower-case ASCII text: letters and digits. Other texts need the tables of Unicode (`_ScriptPatterns`)."""
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"  # kana
