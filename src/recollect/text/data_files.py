@@ -5,8 +5,8 @@ A module reads its file once, when it is imported. This is part of loading the c
 A pattern may name fragments of the same file: `{weekday}` stands for the pattern `patterns.weekday`, or for any of the
 comma-separated words in `lists.weekday`. Quantifiers such as `{2,3}` are left alone.
 
-Words that the lexicon has are not repeated: a row of the table `lexicon` gives them a name in this file. Its `words` are
-the keys of one or more lists of the lexicon, and `first` and `last` limit them to a part:
+Words that the lexicon has are not repeated: a row of the table `lexicon` gives them a name in this file. Its `words`
+are the keys of one or more lists of the lexicon, and `first` and `last` limit them to a part:
 `units = { words = "numbers.small", first = "one", last = "nine" }`. Then `{units}` stands for any of them.
 """
 

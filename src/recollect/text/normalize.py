@@ -12,6 +12,18 @@ from functools import cache
 BARRIER = "\x00"
 """Stands for text that cannot be read; no pattern crosses it."""
 
+# Parts of character classes, for the sets of invisible characters in this package. The sets differ: terms, sentences
+# and screening need other characters removed, and stores keep the terms.
+
+FORMAT_MARKS = "\u00ad\u034f\u061c\u180b-\u180f\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+"""Soft hyphens, directions and other marks that no word needs."""
+
+FILLERS = "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters and patterns without a glyph."""
+
+VARIATION_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+"""Marks that choose a variant of the character before them, such as an emoji or a Han character."""
+
 
 class NormalizedText:
     """A text as it reads, built piece by piece, with the place of each piece in the original."""
@@ -79,7 +91,7 @@ def plain_character(character: str) -> str:
         return ""
     if character.isascii():
         return character
-    if character in _INVISIBLE_CHARACTERS or unicodedata.category(character) == "Cf":
+    if _INVISIBLE_CHARACTER.match(character) or unicodedata.category(character) == "Cf":
         return ""
     if character in _DASHES:
         return "-"
@@ -90,15 +102,8 @@ def plain_character(character: str) -> str:
 
 
 _DASHES = frozenset("\u2010\u2011\u2012\u2013\u2212\ufe63")
-_INVISIBLE_CHARACTERS = frozenset(
-    chr(code)
-    for first, last in (
-        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
-        *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0100, 0xE01EF)),
-    )
-    for code in range(first, last + 1)
-)
-"""Fillers and variation selectors; unlike format characters, they do not have a Unicode category to themselves."""
+_INVISIBLE_CHARACTER = re.compile(f"[\u034f\u180b-\u180f{FILLERS}{VARIATION_SELECTORS}]")
+"""Invisible characters of other Unicode categories than "Cf", the format characters."""
 
 _CONTROL_CHARACTERS = re.compile("[\\x01-\\x08\\x0b\\x0c\\x0d\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 """Characters without width in a line, except tabs and line feeds."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from recollect.text.data_files import load_data_file
 from recollect.text.lexicon import LEXICON
+from recollect.text.normalize import FILLERS, FORMAT_MARKS
 
 MAX_SENTENCE_CHARS = 300
 """Maximum length of a sentence; rules read no longer one, so that they end quickly on any text."""
@@ -238,10 +239,7 @@ _ZERO_WIDTH_JOINER = "\u200d"
 _JOINING_CHARACTERS = "\u200c\u200d\ufe0e\ufe0f"
 _LOOSE_MARKS = " ,;:-–—(\u200c\u200d"
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_INVISIBLE_CHARACTER = re.compile(
-    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    r"\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
-)
+_INVISIBLE_CHARACTER = re.compile(f"[{FORMAT_MARKS}{FILLERS}\u200b\ufff0-\ufffb\U000e0000-\U000e0fff]")
 """Invisible characters; not joiners and variation selectors, without which some words and emoji look different."""
 
 _HORIZONTAL_RULE = re.compile(r"[\s|:=_*-]*")

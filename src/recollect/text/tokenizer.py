@@ -12,6 +12,7 @@ from itertools import groupby
 import Stemmer  # type: ignore[import-not-found]
 
 from recollect.text.lexicon import LEXICON
+from recollect.text.normalize import FORMAT_MARKS, VARIATION_SELECTORS
 
 VERSION = "1"
 """Stored with a store's terms; any change to the terms of any text, new stems included, needs a new version."""
@@ -145,7 +146,5 @@ _UNSPACED = (
 _CHARACTER_REPLACEMENTS = {"_": " ", "\u02bc": "'", "\u0307": ""}
 """Including an apostrophe that counts as a letter, and the dot that a Turkish capital i leaves behind."""
 
-_INVISIBLE_CHARACTER = re.compile(
-    r"[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
-)
+_INVISIBLE_CHARACTER = re.compile(f"[{FORMAT_MARKS}\u200c\u200d{VARIATION_SELECTORS}]")
 """Soft hyphens, joiners, directions and variants inside words; not U+200B, which shows where a word ends."""
