@@ -11,6 +11,7 @@ from functools import cache
 
 from recollect.model.enums import Kind
 from recollect.text.data_files import DataFile, load_data_file
+from recollect.text.lexicon import LEXICON
 from recollect.text.sentences import TextSpan
 
 GROUP_KINDS = frozenset({Kind.DECISION, Kind.PATTERN})
@@ -53,7 +54,7 @@ def _names_companions(sentence: str) -> bool:
 @cache
 def _load_rules() -> tuple[FirstPersonRule, ...]:
     """Return the rules in the order in which they are tried."""
-    file = load_data_file("recollect.text", "en/first_person.toml")
+    file = load_data_file("recollect.text", "en/first_person.toml", LEXICON)
     return tuple(
         FirstPersonRule(
             Kind(row["kind"]),

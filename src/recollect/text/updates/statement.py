@@ -18,6 +18,7 @@ from recollect.text.lexicon import (
     DOUBTFUL_WORDS,
     ES_ENDINGS,
     EVENT_NOUNS,
+    LEXICON,
     NEVER_NAME_STARTS,
     POINTER_WORDS,
     REPEATABLE_RELATIONS,
@@ -30,7 +31,7 @@ from recollect.text.lexicon import (
 )
 from recollect.text.paraphrase import canonical_keys
 
-DATA = load_data_file("recollect.text", "en/updates.toml")
+DATA = load_data_file("recollect.text", "en/updates.toml", LEXICON)
 """The words and patterns of this package."""
 
 
