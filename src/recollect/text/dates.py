@@ -13,7 +13,7 @@ from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.table import MICROSECOND, to_microseconds
 from recollect.text.data_files import load_data_file
-from recollect.text.lexicon import MONTHS, ORDINAL_SUFFIXES, SHORT_MONTHS, VERB_MONTHS, WEEKDAYS
+from recollect.text.lexicon import LEXICON, MONTHS, ORDINAL_SUFFIXES, SHORT_MONTHS, VERB_MONTHS, WEEKDAYS
 
 MAX_SPANS = 8
 """Maximum number of days or periods read from one text."""
@@ -112,10 +112,10 @@ class _RangeStart:
 
     def continues_with(self, match: re.Match[str]) -> bool:
         """Return whether this match is the second half of the range."""
-        first, before = self.mention.match, (match["before"] or "").lower()
+        first, lead = self.mention.match, _lead_role(match["before"])
         between = first.string[first.end() : match.start()].strip().lower().removesuffix(f" {_WORDS['the']}")
-        if before in _RANGE_ENDS:
-            return between in {"", "and"}
+        if lead in _RANGE_END_LEADS:
+            return between in _RANGE_END_JOINERS
         return between in _RANGE_JOINERS and not self.mention.is_open_ended
 
     def join(self, span: TimeSpan, match: re.Match[str]) -> TimeSpan | None:
@@ -123,7 +123,7 @@ class _RangeStart:
 
         A first half without a year is the latest one before the second half.
         """
-        end = span.start if (match["before"] or "").lower() == "before" else span.end
+        end = span.start if _lead_role(match["before"]) == "before" else span.end
         first: TimeSpan | None = self.span
         if self.span.start >= end:
             first = replace(self.mention, seen_on=(end - ONE_DAY).date()).resolve_span()
@@ -151,11 +151,11 @@ class _DateMention:
 
     @property
     def begins_range(self) -> bool:
-        return self.is_open_ended or self._find_lead()[0] in {"between", "from"}
+        return self.is_open_ended or self._find_lead()[0] == "range"
 
     @property
     def is_open_ended(self) -> bool:
-        """Whether it extends until today ("since", "after") unless an end follows."""
+        """Whether it extends until today, as after "since", unless an end follows."""
         return self._find_lead()[0] in {"since", "after"}
 
     def resolve_span(self) -> TimeSpan | None:
@@ -177,7 +177,7 @@ class _DateMention:
                 start -= reach
             case "after" if reach:
                 end += reach
-            case "before" | "until" | "till" if not self.continues_range:
+            case "before" | "until" if not self.continues_range:
                 return None
             case "since":
                 end = max(end, tomorrow)
@@ -197,16 +197,14 @@ class _DateMention:
     def parse_day_first(self) -> _DayRange | None:
         match = self.match
         sure = self._has_group("day_th", "day_of", "day_year", "before") or self._ends_clause()
-        if not self._is_month("day_month", sure=sure) or (
-            self._group_word("before") in _FUTURE_WORDS and not match["day_year"]
-        ):
+        if not self._is_month("day_month", sure=sure) or (self._lead in _FUTURE_LEADS and not match["day_year"]):
             return None
         first = self._resolve_day(match["day_year"], _MONTHS[self._group_word("day_month")], int(match["day"]))
         return _days_through(first, match["day_last"])
 
     def parse_month_first(self) -> _DayRange | None:
-        match, before, name = self.match, self._group_word("before"), self._group_word("month")
-        if before in _FUTURE_WORDS and not self._has_group("its_year", "only_year"):
+        match, lead, name = self.match, self._lead, self._group_word("month")
+        if lead in _FUTURE_LEADS and not self._has_group("its_year", "only_year"):
             return None
         if match["its_day"]:
             sure = self._has_group("its_th", "its_year", "before") or self._ends_clause()
@@ -217,40 +215,35 @@ class _DateMention:
             )
         if match["only_year"]:
             return _months_from(int(match["only_year"]) * 12 + _MONTHS[name] - 1)
-        timely = before in _TIME_PREPOSITIONS or (before == "last" and self._ends_clause()) or self.continues_range
+        timely = lead in _MONTH_LEADS or (lead == "last" and self._ends_clause()) or self.continues_range
         if name in _SHORT_MONTHS or (
-            name in _AMBIGUOUS_MONTHS and not ((before or timely) and self._is_month("month", sure=timely))
+            name in _AMBIGUOUS_MONTHS and not ((lead or timely) and self._is_month("month", sure=timely))
         ):
             return None
         asked = self.seen_on.year * 12 + _MONTHS[name] - 1
-        latest = self._current_month() - (before == "last")
+        latest = self._current_month() - (lead == "last")
         return _months_from(asked if asked <= latest else asked - 12)
 
     def parse_year(self) -> _DayRange | None:
-        return (
-            _months_from(int(self.match["year"]) * 12, 12)
-            if self._group_word("before") in _WORDS_BEFORE_YEARS
-            else None
-        )
+        return _months_from(int(self.match["year"]) * 12, 12) if self._lead in _YEAR_LEADS else None
 
     def parse_quarter(self) -> _DayRange:
         year, number = int(self.match["quarter_year"]), int(self.match["quarter_number"])
         return _months_from(year * 12 + (number - 1) * 3, 3)
 
     def parse_weekday(self) -> _DayRange | None:
-        before, name = self._group_word("before"), self._group_word("weekday")
-        is_short = not name.endswith("day")
-        if before not in {"on", "last"} or (is_short and not self._has_capital("weekday")):
+        lead, name = self._lead, self._group_word("weekday")
+        is_short = name not in WEEKDAYS
+        if lead not in {"on", "last"} or (is_short and not self._has_capital("weekday")):
             return None
-        latest = self.seen_on if before == "on" else self.seen_on - ONE_DAY
+        latest = self.seen_on if lead == "on" else self.seen_on - ONE_DAY
         return _days_from(latest - ONE_DAY * ((latest.weekday() - _WEEKDAYS.index(name[:3])) % 7))
 
     def parse_period(self) -> _DayRange | None:
-        before = self._group_word("before")
-        if before not in {"last", "this"}:
+        if self._lead not in {"last", "this"}:
             return None
-        back, monday = int(before == "last"), self.seen_on - ONE_DAY * self.seen_on.weekday()
-        match self._group_word("period"):
+        back, monday = int(self._lead == "last"), self.seen_on - ONE_DAY * self.seen_on.weekday()
+        match _UNITS[self._group_word("period")]:
             case "week":
                 return _days_from(monday - 7 * back * ONE_DAY, 7)
             case "weekend":
@@ -261,7 +254,7 @@ class _DateMention:
                 return _months_from((self.seen_on.year - back) * 12, 12)
             case "night":
                 return _days_from(self.seen_on - back * ONE_DAY)
-            case _:  # this morning, afternoon or evening; "last morning" is not in use
+            case _:
                 return None if back else _days_from(self.seen_on)
 
     def parse_relative(self) -> _DayRange:
@@ -270,7 +263,7 @@ class _DateMention:
 
     def parse_ago(self) -> _DayRange:
         count = _parse_count(self._group_word("count"))
-        match self._group_word("unit"):
+        match _UNITS[self._group_word("unit")]:
             case "day":
                 return _days_from(self.seen_on - count * ONE_DAY)
             case "week":
@@ -283,25 +276,30 @@ class _DateMention:
     def _lead_duration(self, lead: str, begins: int) -> timedelta | None:
         """Return how long "two weeks" in "two weeks before 8 May" is; None without such words.
 
-        `begins` is where the lead word ("before") starts.
+        `lead` is the role of the lead word, and `begins` is where it starts.
         """
         duration = _DURATION.search(self.match.string[max(begins - MAX_LEAD_CHARS, 0) : begins])
         # "the last weekend before 8 May" has a length, but "last year after March" and "a few days" have none
-        if duration is None or (duration["vague"] and (lead, duration["vague"].lower()) != ("before", "last")):
+        if duration is None or (duration["vague"] and (lead, _lead_role(duration["vague"])) != ("before", "last")):
             return None
         count = _parse_count(duration["times"].lower()) if duration["times"] else 1
-        return count * ONE_DAY * _LENGTH_DAYS.get(duration["length"].lower(), 7)
+        return count * ONE_DAY * _LENGTH_DAYS.get(duration["length"].lower(), _DAYS_PER_WEEK)
 
     def _find_lead(self) -> tuple[str, int]:
-        """Return the word before the date ("since", "before" …) and where it begins.
+        """Return the role of the word before the date ("since", "before" …) and where the word begins.
 
         It also looks in front of "last" and "this", as in "before last March".
         """
-        word, start = self._group_word("before"), self.match.start()
-        if word not in {"", "last", "this"}:
-            return word, start
+        lead, start = self._lead, self.match.start()
+        if lead not in {"", "last", "this"}:
+            return lead, start
         earlier = _LAST_WORD.search(self.match.string, max(start - MAX_LEAD_CHARS, 0), start)
-        return (earlier[1].lower(), earlier.start()) if earlier else (word, start)
+        return (_lead_role(earlier[1]), earlier.start()) if earlier else (lead, start)
+
+    @property
+    def _lead(self) -> str:
+        """The role of the word before the date; empty without one."""
+        return _lead_role(self.match["before"])
 
     def _group_word(self, group: str) -> str:
         return (self.match[group] or "").rstrip(".").lower()
@@ -352,6 +350,15 @@ _PARSERS: Mapping[str, Callable[[_DateMention], _DayRange | None]] = {
 }
 
 
+def _lead_role(word: str | None) -> str:
+    """Return what the word says about a date behind it; empty if it says nothing."""
+    return _LEAD_ROLES.get((word or "").lower(), "")
+
+
+def _lead_words(*roles: str) -> tuple[str, ...]:
+    return tuple(word for word, role in _LEAD_ROLES.items() if role in roles)
+
+
 def _parse_count(written: str) -> int:
     """Return the number that "two", "a couple of" or "14" means."""
     if _TWO.fullmatch(written):
@@ -377,7 +384,7 @@ def _months_from(first: int, many: int = 1) -> _DayRange:
     return start, end
 
 
-_ENGLISH = load_data_file("recollect.text", "en/dates.toml")
+_ENGLISH = load_data_file("recollect.text", "en/dates.toml", LEXICON)
 
 _SHORT_MONTHS = {
     short: number for number, name in enumerate(MONTHS, 1) for short in SHORT_MONTHS if name.startswith(short)
@@ -388,23 +395,38 @@ _AMBIGUOUS_MONTHS = VERB_MONTHS.union(_ENGLISH.words("months.names"))
 
 _WORDS = _ENGLISH.mapping("words")
 _RELATIVE_DAYS = {words: int(days) for words, days in _ENGLISH.mapping("relative_days").items()}
-_LENGTH_DAYS = {unit: int(days) for unit, days in _ENGLISH.mapping("lengths").items()}
-"""Length of units in days; all others (week, weekend, weekday) reach as far as a week."""
 
+_UNIT_ROWS = _ENGLISH.rows("unit")
+_UNITS: Mapping[str, str] = {row["word"]: row["unit"] for row in _UNIT_ROWS}
+"""The unit that each word means."""
+
+_LENGTH_DAYS: Mapping[str, int] = {row["word"]: row["days"] for row in _UNIT_ROWS}
+"""Length of units in days; the weekdays are not among them and reach as far as a week."""
+
+_DAYS_PER_WEEK = 7
 _WEEKDAYS = tuple(name[:3] for name in WEEKDAYS)
-_NUMBER_WORDS = {word: number for number, word in enumerate(_ENGLISH.words("counts.numbers"), 1)} | dict.fromkeys(
+_NUMBER_WORDS = {word: number for number, word in enumerate(_ENGLISH.lexicon_words("numbers"), 1)} | dict.fromkeys(
     _ENGLISH.words("counts.articles"), 1
 )
-_FUTURE_WORDS = {*_ENGLISH.words("before.future")}
-_WORDS_BEFORE_YEARS = {*_ENGLISH.words("before.years")}
-_TIME_PREPOSITIONS = {*_ENGLISH.words("before.months")}
+
+_LEAD_ROLES = _ENGLISH.mapping("leads") | {word: "year" for word, unit in _UNITS.items() if unit == "year"}
+"""Words before a date, and what they say about it: some make it a date, others show that it is not in the past."""
+
+_FUTURE_LEADS = {"next", "each"}
+_YEAR_LEADS = {"within", "of", "since", "year"}
+"""A number with four digits behind these is a year."""
+
+_MONTH_LEADS = {"within", "of", "since", "range"}
 """After these, even lower-case "march" and "may" are months."""
 
-_RANGE_JOINERS, _RANGE_ENDS = {*_ENGLISH.words("ranges.joiners")}, {*_ENGLISH.words("ranges.ends")}
-"""What stands between the halves of "from March to June", and before the second half."""
+_RANGE_END_LEADS = {"until", "through", "before"}
+"""These stand before the second half of a range."""
 
-_LEAD_WORDS = {*_FUTURE_WORDS, *_WORDS_BEFORE_YEARS, *_ENGLISH.words("before.others")}
-"""Words before a date: some make it a date, others show that it is not in the past."""
+_RANGE_END_JOINERS = {"", _ENGLISH.text("ranges.conjunction")}
+"""What may stand between the first half and one of them."""
+
+_RANGE_JOINERS = {*_ENGLISH.words("ranges.joiners"), _ENGLISH.text("ranges.conjunction")}
+"""What stands between the halves of "from March to June"."""
 
 
 def _ignore_case(*words: str) -> str:
@@ -420,17 +442,18 @@ _TWO = re.compile(_ENGLISH.text("counts.two"))
 _COUNT = _ignore_case("[0-9]{1,4}", _TWO.pattern, *_NUMBER_WORDS)
 _NUMBER_ENDS = r"(?!\w|%|[.,:/]?[0-9])"
 _ORDINAL_SUFFIX = _ignore_case(*ORDINAL_SUFFIXES)
-_OF, _AGO, _BEFORE_WORD = (_ignore_case(_WORDS[word]) for word in ("of", "ago", "before"))
+_OF, _BEFORE_WORD = (_ignore_case(*_lead_words(role)) for role in ("of", "before"))
+_AGO = _ignore_case(_WORDS["ago"])
 _THE = rf"(?:{_ignore_case(_WORDS['the'])}\s{{1,3}})"
 _LAST_WORD = re.compile(rf"(?<!\w)([A-Za-z]+)\s{{1,3}}{_THE}?\Z")
 _YEAR_AFTER = rf"(?:\s{{1,3}}{_OF}\s{{1,3}}|,?\s{{1,3}}|[,-])"
-_WEEKDAY = _ignore_case(
-    f"(?:{'|'.join(name.removesuffix('day') for name in WEEKDAYS)})day", *_ENGLISH.words("weekdays.short")
-)
-_PERIOD = _ignore_case(*_ENGLISH.words("words.periods"))
+_WEEKDAY = _ignore_case(*WEEKDAYS, *_ENGLISH.words("weekdays.short"))
+_PERIOD = _ignore_case(*(row["word"] for row in _UNIT_ROWS if row.get("named")))
 _RELATIVE_DAY = _ignore_case(*(words.replace(" ", r"\s{1,3}") for words in _RELATIVE_DAYS))
-_UNIT = _ignore_case(*_ENGLISH.words("words.units"))
-_VAGUE_COUNT = _ignore_case("[0-9]{1,4}[.,][0-9]{1,4}", *_ENGLISH.words("counts.vague"))
+_UNIT = _ignore_case(*(row["word"] for row in _UNIT_ROWS if row.get("counted")))
+_VAGUE_COUNT = _ignore_case(
+    "[0-9]{1,4}[.,][0-9]{1,4}", _WORDS["half"], *_ENGLISH.words("counts.vague"), *_lead_words("last", "this", "each")
+)
 
 _DURATION = re.compile(
     rf"(?<!\w) (?: (?P<vague> {_VAGUE_COUNT} ) \s{{1,3}} )?"
@@ -442,7 +465,7 @@ _DURATION = re.compile(
 _DATE_EXPRESSION = re.compile(
     rf"""
     (?<![0-9A-Za-z_-]) (?P<iso> [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}} ) (?: (?=[Tt][0-9]) | (?!-?[0-9A-Za-z_]) )
-  | (?<!\w) (?=[0-9A-Za-z]) (?: (?P<before> {_ignore_case(*_LEAD_WORDS)} ) [\s-]{{1,3}} {_THE}? )?
+  | (?<!\w) (?=[0-9A-Za-z]) (?: (?P<before> {_ignore_case(*_LEAD_ROLES)} ) [\s-]{{1,3}} {_THE}? )?
     (?:
         (?P<day_first>
             (?<![0-9][.,:/-]) (?P<day> [0-9]{{1,2}} ) (?P<day_th> {_ORDINAL_SUFFIX} )?
