@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from recollect.text.lexer import AMBIGUOUS_THOUSANDS, LEADING_NUMBER, SENTENCE_BREAK, Token, singularize
-from recollect.text.lexicon import CURRENCY_SYMBOLS, FUNCTION_WORDS, LEXICON, MULTIPLIERS, UNITS
+from recollect.text.lexicon import CURRENCY_SYMBOLS, FUNCTION_WORDS, INDEFINITE_ARTICLES, LEXICON, MULTIPLIERS, UNITS
 
 
 def parse_number_words(sentence: list[Token]) -> list[Token]:
@@ -44,7 +44,7 @@ def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
         scaled = Decimal(first.key) * scale
         whole = scaled == scaled.to_integral_value()
         return (str(int(scaled)), at + 2) if whole else (None, at)
-    after_article = at > 0 and sentence[at - 1].key in ("a", "an")
+    after_article = at > 0 and sentence[at - 1].key in INDEFINITE_ARTICLES
     if first.key not in _SMALL_NUMBERS and not (after_article and first.key in MULTIPLIERS):
         return None, at
     total, part, last = 0, 1, 0

@@ -406,7 +406,7 @@ _LENGTH_DAYS: Mapping[str, int] = {row["word"]: row["days"] for row in _UNIT_ROW
 _DAYS_PER_WEEK = 7
 _WEEKDAYS = tuple(name[:3] for name in WEEKDAYS)
 _NUMBER_WORDS = {word: number for number, word in enumerate(_ENGLISH.lexicon_words("numbers"), 1)} | dict.fromkeys(
-    _ENGLISH.words("counts.articles"), 1
+    _ENGLISH.lexicon_words("articles"), 1
 )
 
 _LEAD_ROLES = _ENGLISH.mapping("leads") | {word: "year" for word, unit in _UNITS.items() if unit == "year"}

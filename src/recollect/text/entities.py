@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recollect.model.validation import find_invisible_character, to_nfc
 from recollect.text.data_files import load_data_file
-from recollect.text.lexicon import MONTHS, SHORT_MONTHS, WEEKDAYS
+from recollect.text.lexicon import MONTHS, SHORT_MONTHS, VERB_ENDINGS, WEEKDAYS
 from recollect.text.questions import ROLE_LABELS
 from recollect.text.tokenizer import STOP_WORDS
 
@@ -351,7 +351,7 @@ def _is_ordinary(word: _TextWord, small: _LowercaseWords, inside: set[str]) -> b
         return True
     if not word.first or name in inside or (len(name) > 1 and written.isupper()):
         return False
-    inflected = name.endswith(("ing", "ed")) and name not in _IN_ING_OR_ED
+    inflected = name.endswith(VERB_ENDINGS) and name not in _IN_ING_OR_ED
     common = name in _ORDINARY_WORDS or name in STOP_WORDS or inflected or small.has(name)
     return common and _CAMEL_CASE.search(written) is None
 

@@ -26,6 +26,14 @@ def _entries(key: str) -> frozenset[str]:
     return word_set(LEXICON.text(key))
 
 
+INDEFINITE_ARTICLES = _entries("grammar.indefinite_articles")
+ARTICLES = INDEFINITE_ARTICLES | _entries("grammar.definite_articles")
+RATE_WORDS = INDEFINITE_ARTICLES | _entries("grammar.rate_prepositions")
+"""Words between an amount and its period: 50 euros an hour."""
+
+VERB_ENDINGS = LEXICON.words("grammar.verb_endings")
+"""Endings of verb forms that other words seldom have."""
+
 AUXILIARIES = _entries("grammar.auxiliaries")
 VERB_FORMS = LEXICON.mapping("grammar.irregular_verbs") | {
     f"{verb}s": verb for verb in LEXICON.words("grammar.regular_verbs")

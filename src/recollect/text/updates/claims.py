@@ -14,6 +14,7 @@ from recollect.model.validation import to_nfc
 from recollect.text.lexer import Token
 from recollect.text.lexicon import (
     BINDING_PREPOSITIONS,
+    INDEFINITE_ARTICLES,
     JOB_GRADES,
     JOB_TITLES,
     MONTH_WORDS,
@@ -228,7 +229,7 @@ _ANSWER_CONTRASTS = _load_contrasts("choices.style_contrasts", "choices.language
 def _read_job(words: Sequence[str]) -> str | None:
     """Return the job of a person at one employer, or the job with any grade."""
     lowered = [word.lower() for word in words]
-    if lowered[0] not in ("a", "an") or len(words) < 3:
+    if lowered[0] not in INDEFINITE_ARTICLES or len(words) < 3:
         return None
     if "at" in lowered[2:-1]:
         at = lowered.index("at")
@@ -318,7 +319,7 @@ def _join_canonical(words: Sequence[str]) -> str:
 
     Keep "the": "a key" and "the key" may differ.
     """
-    rest = [word for word in words[1:] if word.lower() not in ("a", "an")]
+    rest = [word for word in words[1:] if word.lower() not in INDEFINITE_ARTICLES]
     parts = [list[str]([words[0].lower()])]
     for word in rest:
         if word.lower() == "the":
@@ -419,14 +420,17 @@ def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | No
         return None
     count_word = words[0].lower() if len(words) > 1 else ""
     if negated:
-        return ("0", kind) if count_word in ("", "a", "an", "any") else None
-    if count_word in ("a", "an"):
+        return ("0", kind) if count_word in _NO_COUNT_WORDS else None
+    if count_word in INDEFINITE_ARTICLES:
         return "1", kind
     if not count_word:
         return (None, kind) if words[0].lower() not in _COUNTED_SINGULARS else None
     number = canonicalize_text(count_word)[0]
     return (number.key, kind) if number.kind == "number" else None
 
+
+_NO_COUNT_WORDS = INDEFINITE_ARTICLES | {"", "any"}
+"""What may stand before the noun in "I do not have a car"; the empty word stands for nothing."""
 
 _COUNTED_NOUNS = load_words("numbers.counted_nouns")
 _COUNTED_SINGULARS = _COUNTED_NOUNS | load_words("numbers.counted_irregular")

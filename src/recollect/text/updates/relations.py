@@ -9,13 +9,16 @@ from collections.abc import Sequence
 
 from recollect.text.lexer import Token
 from recollect.text.lexicon import (
+    ARTICLES,
     BINDING_PREPOSITIONS,
     CONTEXT_NOUNS,
     JOB_TITLES,
     MONTH_WORDS,
+    RATE_WORDS,
     REPEATABLE_RELATIONS,
     STATE_WORDS,
     UNIQUE_ADJECTIVES,
+    VERB_ENDINGS,
     WEEKDAY_WORDS,
     is_person_name,
     place_suffix,
@@ -229,7 +232,7 @@ def _value_qualifier(value: Sequence[str], shape: str, property_words: Sequence[
         return place_suffix(" ".join(value))
     if shape not in ("number", "pay"):
         return ""
-    rated = shape == "pay" and len(value) > 2 and value[-2].lower() in ("a", "an", "per")
+    rated = shape == "pay" and len(value) > 2 and value[-2].lower() in RATE_WORDS
     mark = (_measure_mark(value[:-2] if rated else value) or "#")[1:]
     period = f"per {value[-1].lower()}" if rated else ""
     return f" ({f'{mark} {period}'.strip()})" if mark or period else ""
@@ -339,9 +342,7 @@ def _fits_shape(value: Sequence[str], shape: str) -> bool:
         case "number":
             return _measure_mark(value) is not None
         case "pay":
-            return (
-                _measure_mark(value[:-2] if len(value) > 2 and lowered[-2] in ("a", "an", "per") else value) is not None
-            )
+            return _measure_mark(value[:-2] if len(value) > 2 and lowered[-2] in RATE_WORDS else value) is not None
         case "street":
             return 1 < len(value) <= 4 and is_name_word(first) and lowered[-1] in _STREET_WORDS
         case "spot":
@@ -357,12 +358,12 @@ def _fits_shape(value: Sequence[str], shape: str) -> bool:
             return len(value) <= 8 and numbered and first[0].isalnum() and not set(lowered) & _NOT_ADDRESS_WORDS
         case "role":
             return (
-                lowered[0] in ("a", "an", "the", "head")
+                lowered[0] in ARTICLES | {"head"}
                 and len(value) <= 5
                 and not set(lowered) & BINDING_PREPOSITIONS - {"of"}
             )
         case "word":
-            return len(value) == 1 and lowered[0] not in STATE_WORDS and not lowered[0].endswith(("ing", "ed"))
+            return len(value) == 1 and lowered[0] not in STATE_WORDS and not lowered[0].endswith(VERB_ENDINGS)
         case "path":
             return len(value) == 1 and len(first) > 2 and ("/" in first or "\\" in first)
         case _:
@@ -386,8 +387,8 @@ _PERSON_TITLES = load_words("values.person_titles")
 
 
 def _is_free_value(lowered: Sequence[str]) -> bool:
-    content = lowered[1:] if lowered[0] in ("the", "a", "an") and len(lowered) > 1 else lowered
-    is_verb = len(content) == 1 and content[0].endswith(("ing", "ed")) and content[0] not in ("red",)
+    content = lowered[1:] if lowered[0] in ARTICLES and len(lowered) > 1 else lowered
+    is_verb = len(content) == 1 and content[0].endswith(VERB_ENDINGS) and content[0] not in ("red",)
     prepositions = set(content) & (BINDING_PREPOSITIONS - {"of"} | {"by"})
     return len(lowered) <= 5 and content[0] not in STATE_WORDS and not is_verb and not prepositions
 
