@@ -1,6 +1,5 @@
 """Parser for days and periods in English questions, relative to a given moment."""
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,23 +75,11 @@ def find_time_spans(text: str, at: datetime) -> tuple[TimeSpan, ...]:
     return tuple(spans)
 
 
-def distance_in_days(spans: Sequence[TimeSpan], moment: datetime) -> float:
-    """Return how many days the moment is from the nearest span: 0 inside, infinity without any.
-
-    Days before a span's start count twice. This is the oracle; `distances_in_days` computes the same over a column.
-    """
-    at, nearest = to_microseconds(moment), math.inf
-    for span in spans:
-        early = (to_microseconds(span.start) - at) * EARLY_WEIGHT
-        late = at - to_microseconds(span.end)
-        nearest = min(nearest, max(early, late, 0.0))
-    return nearest / _MICROSECONDS_PER_DAY
-
-
 def distances_in_days(spans: Sequence[TimeSpan], dates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `distance_in_days` for dates in microseconds since 1970, equal to the last bit.
+    """Return how many days each date is from the nearest span: 0 inside, infinity without any.
 
-    NaN, for an unknown date, stays NaN.
+    Dates are in microseconds since 1970. Days before a span's start count `EARLY_WEIGHT` times. NaN, for an unknown
+    date, stays NaN.
     """
     nearest = np.where(np.isnan(dates), np.nan, np.inf)
     for span in spans:

@@ -12,11 +12,6 @@ from recollect.text.data_files import load_data_file
 LEXICON = load_data_file("recollect.text", "en/lexicon.toml")
 
 
-def split_words(text: str) -> list[str]:
-    """Split a table of words that is written as running text."""
-    return text.split()
-
-
 def word_set(text: str) -> frozenset[str]:
     """Split a table of words into a set; an underscore stands for a blank."""
     return frozenset(word.replace("_", " ") for word in text.split())

@@ -1,6 +1,7 @@
 """Dates: which days a question names, and how far memories are from them."""
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
 import numpy as np
@@ -9,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.model.table import to_microseconds
+from recollect.model.table import MICROSECOND, to_microseconds
 from recollect.model.validation import EARLIEST_DATETIME, LATEST_DATETIME
-from recollect.text.dates import EARLY_WEIGHT, MAX_SPANS, TimeSpan, distance_in_days, distances_in_days, find_time_spans
+from recollect.text.dates import EARLY_WEIGHT, MAX_SPANS, TimeSpan, distances_in_days, find_time_spans
 from tests.tables import table
 
 AT = datetime(2023, 6, 14, 15, 30, tzinfo=UTC)
@@ -19,6 +20,16 @@ AT = datetime(2023, 6, 14, 15, 30, tzinfo=UTC)
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
 LONG = 100_000
+
+
+def distance_in_days(spans: Sequence[TimeSpan], moment: datetime) -> float:
+    """The plain definition of `distances_in_days`, for one moment."""
+    at, nearest = to_microseconds(moment), math.inf
+    for span in spans:
+        early = (to_microseconds(span.start) - at) * EARLY_WEIGHT
+        late = at - to_microseconds(span.end)
+        nearest = min(nearest, max(early, late, 0.0))
+    return nearest / (DAY / MICROSECOND)
 
 
 def a_span(first: str, last: str | None = None) -> TimeSpan:
