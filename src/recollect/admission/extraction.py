@@ -129,14 +129,14 @@ def _match_sentence(written: str, text: str, sentence: TextSpan, role: Role) -> 
     trimmed = spans[0]
     asked = role is Role.USER and asks_to_remember(text, begin, end)
     for first, last in spans:
-        kind, outright = _classify_sentence(text[first:last], role, asked=asked)
+        kind, explicit = _classify_sentence(text[first:last], role, asked=asked)
         if kind is not None and not makes_hypothetical(text[trimmed[0] : first]):
-            yield _PhraseMatch(written[first:last], text[begin:end], kind, outright)
+            yield _PhraseMatch(written[first:last], text[begin:end], kind, explicit)
             return
     for first, last in split_at_and(text, *trimmed):
-        kind, outright = _classify_sentence(text[first:last], role, asked=asked)
+        kind, explicit = _classify_sentence(text[first:last], role, asked=asked)
         if kind is not None and kind in LASTING_KINDS and not makes_hypothetical(text[trimmed[0] : first]):
-            yield _PhraseMatch(written[first:last], text[begin:end], kind, outright)
+            yield _PhraseMatch(written[first:last], text[begin:end], kind, explicit)
 
 
 def _classify_sentence(sentence: str, role: Role, *, asked: bool) -> tuple[Kind | None, bool]:
@@ -149,7 +149,7 @@ def _classify_sentence(sentence: str, role: Role, *, asked: bool) -> tuple[Kind 
     if role is Role.USER:
         rule = find_rule(sentence, for_any_group=asked)
         if rule is not None:
-            return rule.kind, rule.outright
+            return rule.kind, rule.explicit
     kind = detect_kind(sentence)
     if asked and begins_in_first_person(sentence, 0, len(sentence)):
         return kind or Kind.FACT, True

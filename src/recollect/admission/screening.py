@@ -115,7 +115,7 @@ def redact_text(text: str, policy: SecretsPolicy) -> str:
 
 @cache
 def _text_fields(kind: Any) -> tuple[str, ...]:
-    """Return the fields that may hold text; a vector holds only numbers, and many."""
+    """Return the names of all fields but `vector`, which has no text."""
     return tuple(one.name for one in fields(kind) if one.name != "vector")
 
 
@@ -166,7 +166,7 @@ def _redact_string(text: str, policy: SecretsPolicy, removed: dict[str, None], n
 
 
 _MIN_SECRET_NUMBER, _MAX_SECRET_NUMBER = 10**3, 10**20
-"""The range of numbers to check: no PIN has fewer digits, and no card as many."""
+"""The range of numbers to check. PINs have at least 4 digits, cards at most 19."""
 
 _FILE = load_data_file("recollect.admission", "secret_words.toml")
 _GENERIC_KEYS = frozenset(_FILE.words("names.generic_keys"))

@@ -479,11 +479,17 @@ _TOKEN_START = re.compile(
     rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, sorted(_WHOLE_TOKENS, key=len, reverse=True)))})[A-Za-z0-9_-]*+\Z"
 )
 _NEXT_LINE = re.compile(r"\r?\n[ \t]{0,8}([A-Za-z0-9_-]++)")
-_MIN_STUB_CHARS, _MAX_LINE_CHARS, _MAX_LINE_BREAKS = 5, 200, 3
-"""The shortest start of a token at the end of a line, the longest line, and the most breaks."""
+_MIN_STUB_CHARS = 5
+"""Minimum characters of a token at the end of a line for it to continue on the next line."""
+
+_MAX_LINE_CHARS = 200
+"""Characters before a line break that are searched for the start of a token."""
+
+_MAX_LINE_BREAKS = 3
+"""Maximum line breaks within a token."""
 
 _GuardedFamilies = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
-"""Keywords with the families that need them, by a guard: without it, none of the keywords occurs."""
+"""For each guard (a substring that all its keywords have): the keywords, and the rule families that need them."""
 
 
 def _guard_families(rules: Iterable[SecretRule]) -> _GuardedFamilies:
@@ -497,7 +503,7 @@ def _guard_families(rules: Iterable[SecretRule]) -> _GuardedFamilies:
 
 
 def _find_guard(word: str, words: Iterable[str]) -> str:
-    """Return a rare mark in the word, or another of the words that it contains, or ""."""
+    """Return a cheap substring to test before the keyword: a rare mark, or another keyword; "" without one."""
     mark = next((mark for mark in "$=_/-:~." if mark in word), "")
     return mark or next((other for other in words if other in word and other != word), "")
 

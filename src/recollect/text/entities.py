@@ -210,7 +210,7 @@ def _fold_word(word: str) -> str:
 
 def _find_capitalized_names(text: str) -> list[tuple[int, str]]:
     """Return the names that are written with capitals, with their places."""
-    words = _find_telling_words(text)
+    words = _find_capital_candidates(text)
     if _is_all_caps(words, text):
         return []
     capitals = [word for word in words if _is_capitalized(word)]
@@ -227,10 +227,10 @@ def _find_capitalized_names(text: str) -> list[tuple[int, str]]:
     return names
 
 
-def _find_telling_words(text: str) -> list[_TextWord]:
+def _find_capital_candidates(text: str) -> list[_TextWord]:
     """Return the words with a character other than a-z and 0-9; most words have none."""
     words = list[_TextWord]()
-    for found in _TELLING_WORD.finditer(text):
+    for found in _CAPITAL_CANDIDATE.finditer(text):
         start, end = found.span()
         begins = False
         if not found.lastindex:  # most follow another word and a blank
@@ -310,9 +310,9 @@ def _is_all_caps(words: Sequence[_TextWord], text: str) -> bool:
 class _LowercaseWords:
     """The words of a text that are written in lower case."""
 
-    def __init__(self, text: str, telling: Sequence[_TextWord]) -> None:
+    def __init__(self, text: str, candidates: Sequence[_TextWord]) -> None:
         self._text = text
-        self._telling = telling
+        self._candidates = candidates
         self._names: set[str] | None = None
 
     def has(self, name: str) -> bool:
@@ -324,7 +324,7 @@ class _LowercaseWords:
             if (
                 len(self._text) <= _MAX_SEARCHED_CHARS and name not in self._text
             ):  # only words with inner capitals are left
-                return any(word.name == name and word.written[0].islower() for word in self._telling)
+                return any(word.name == name and word.written[0].islower() for word in self._candidates)
             self._names = {_fold_word(word) for word in _WORD.findall(self._text) if word[0].islower()}
         return name in self._names
 
@@ -368,7 +368,7 @@ _WORD_JOINERS = "'\u2019\u02bc&-"
 _WORD = re.compile(rf"[^\W_]+(?:[{_WORD_JOINERS}][^\W_]+)*")
 """A word of a name, with its hyphens, apostrophes and "&"; stores keep the names, so that it cannot be changed."""
 
-_TELLING_WORD = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_WORD_JOINERS}][^\W_]+)*")
+_CAPITAL_CANDIDATE = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_WORD_JOINERS}][^\W_]+)*")
 """A word from its first character other than a-z and 0-9; the group is set if a word and a blank stand before it."""
 
 _SPECIAL_MARK = re.compile(r"(?:@|/|_|~|\.(?=\w))\S*")

@@ -22,14 +22,14 @@ GROUP_KINDS = frozenset({Kind.DECISION, Kind.PATTERN})
 class FirstPersonRule:
     """How a sentence of one type begins, and which kind of memory it makes.
 
-    `outright` is whether the sentence is explicit, `together` whether it holds for the speaker even if "we" includes
-    unknown people.
+    `explicit` is false for what the sentence only implies. `allows_group` is whether it holds for the speaker even if
+    "we" includes unknown people.
     """
 
     kind: Kind
     pattern: re.Pattern[str]
-    outright: bool = True
-    together: bool = False
+    explicit: bool = True
+    allows_group: bool = False
 
 
 def find_rule(sentence: str, *, for_any_group: bool) -> FirstPersonRule | None:
@@ -40,7 +40,7 @@ def find_rule(sentence: str, *, for_any_group: bool) -> FirstPersonRule | None:
     introduction = _pattern("introduction").match(sentence)
     place = 0 if introduction is None else introduction.end()
     for rule in _load_rules():
-        of_speaker = for_any_group or rule.together or rule.kind in GROUP_KINDS
+        of_speaker = for_any_group or rule.allows_group or rule.kind in GROUP_KINDS
         if rule.pattern.match(sentence, place) and (of_speaker or _names_companions(sentence[place:])):
             return rule
     return None
@@ -59,8 +59,8 @@ def _load_rules() -> tuple[FirstPersonRule, ...]:
         FirstPersonRule(
             Kind(row["kind"]),
             re.compile(file.expand(row["pattern"]), re.IGNORECASE),
-            row.get("outright", True),
-            row.get("together", False),
+            row.get("explicit", True),
+            row.get("allows_group", False),
         )
         for row in file.rows("rule")
     )

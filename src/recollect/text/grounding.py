@@ -29,7 +29,7 @@ _WORD = re.compile(r"\w+(?:['.,:/@+-]\w+)*")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´", "'"))
 _ENGLISH = load_data_file("recollect.text", "en/sentences.toml")
 
-_SILENT_WORDS = frozenset(_ENGLISH.words("grounding.silent"))
+_IGNORED_WORDS = frozenset(_ENGLISH.words("grounding.ignored"))
 """Words without meaning of their own, and words by which a text refers to the speaker."""
 
 _DENIAL_WORDS = frozenset(_ENGLISH.words("grounding.denials"))
@@ -60,7 +60,7 @@ def is_grounded(text: str, turn: str, speaker: str | None = None) -> bool:
 
 def _content_words(text: str) -> list[str]:
     """Return the words that carry meaning; every denial becomes "not"."""
-    return ["not" if word in _DENIAL_WORDS else word for word in _split_words(text) if word not in _SILENT_WORDS]
+    return ["not" if word in _DENIAL_WORDS else word for word in _split_words(text) if word not in _IGNORED_WORDS]
 
 
 def _split_words(text: str) -> list[str]:
@@ -140,7 +140,7 @@ def _unfolded_offset(text: str, place: int) -> int:
 STEM_CHARS = 4
 """How many first letters identify a word with any ending."""
 
-MIN_TELLING_STEMS = 8
+MIN_DISTINCTIVE_STEMS = 8
 """With fewer stems to compare, a text that shares none may still be a paraphrase."""
 
 CONTEXT_PASSAGES = 10
@@ -164,7 +164,7 @@ class ClaimSupport:
         self._stems = [_text_stems(one.text) for one in passages]
         self._speakers = _union(_text_stems(one.speaker) for one in passages if one.speaker is not None)
         self._all = _union(self._stems)
-        self._telling = {stem for stem in self._all if _is_telling_stem(stem)}
+        self._distinctive = {stem for stem in self._all if _is_distinctive_stem(stem)}
 
     def supports(self, text: str, places: Collection[int]) -> bool:
         """Return whether the text can come from the passages at these places.
@@ -172,8 +172,8 @@ class ClaimSupport:
         It must share a word with some passage, and half of its names and numbers that occur in any passage must occur
         in the cited ones or just before them.
         """
-        touches = len(self._telling) < MIN_TELLING_STEMS or not _text_stems(text).isdisjoint(
-            self._telling | self._speakers
+        touches = len(self._distinctive) < MIN_DISTINCTIVE_STEMS or not _text_stems(text).isdisjoint(
+            self._distinctive | self._speakers
         )
         return touches and self._names_match(text, places)
 
@@ -204,7 +204,7 @@ def _word_stems(word: str) -> Collection[str]:
     return (word[:STEM_CHARS],)
 
 
-def _is_telling_stem(stem: str) -> bool:
+def _is_distinctive_stem(stem: str) -> bool:
     """Return whether the stem is more than a short word that every text has."""
     return len(stem) >= STEM_CHARS or max(stem) >= SPACED_SCRIPTS_END
 
@@ -212,11 +212,13 @@ def _is_telling_stem(stem: str) -> bool:
 def _name_stems(text: str) -> frozenset[str]:
     """Return the stems of names and numbers: digits, or a capital that starts no sentence."""
     return _union(
-        _text_stems(word[0]) for word in _WORD_OR_NUMBER.finditer(text) if _is_name(word[0], text[: word.start()])
+        _text_stems(word[0])
+        for word in _WORD_OR_NUMBER.finditer(text)
+        if _is_name_or_number(word[0], text[: word.start()])
     )
 
 
-def _is_name(word: str, before: str) -> bool:
+def _is_name_or_number(word: str, before: str) -> bool:
     if word.isdigit() or any(map(str.isupper, word[1:])):
         return True
     end = before.rstrip()[-1:]

@@ -103,7 +103,7 @@ class TopicTerms:
         known_terms, usage = vague_terms().union(best), _PhraseUsage()
         for sentences in texts:
             usage.add_text([run for sentence in sentences for run in _find_runs(_find_words(sentence), known_terms)])
-        scores = {phrase: self._score_phrase(phrase, usage) for phrase in usage.having}
+        scores = {phrase: self._score_phrase(phrase, usage) for phrase in usage.text_counts}
         ranked = sorted(scores, key=lambda phrase: (-scores[phrase], -len(phrase)))
         shown, taken = list[str](), set[str]()
         for phrase in ranked:
@@ -118,7 +118,7 @@ class TopicTerms:
         Days and numbers alone score 0. So does a phrase with a pleasantry, or with a vague word at its end, and one
         whose words stand together only once, unless it is a name.
         """
-        weights, count = [self.base_weights[term] for term in phrase], usage.having[phrase]
+        weights, count = [self.base_weights[term] for term in phrase], usage.text_counts[phrase]
         nounlike = usage.noun_factor(phrase[-1])
         if min(weights) >= NAME_WEIGHT:
             nounlike = max(nounlike, MIN_NOUN_FACTOR)
@@ -227,11 +227,15 @@ class _PhraseUsage:
     """How phrases are used: in how many texts, in which spellings, and whether as nouns."""
 
     def __init__(self) -> None:
-        self.having = Counter[Phrase]()
-        self._inside: dict[Phrase, Counter[str]] = {}
-        self._first: dict[Phrase, Counter[str]] = {}
-        self._nouns, self._told = Counter[str](), Counter[str]()
-        self._naming = Counter[str]()
+        self.text_counts = Counter[Phrase]()
+        """In how many texts each phrase occurs."""
+        self._forms_within: dict[Phrase, Counter[str]] = {}
+        self._forms_at_start: dict[Phrase, Counter[str]] = {}
+        """The spellings of each phrase inside sentences and at their start."""
+        self._judged_counts, self._noun_counts = Counter[str](), Counter[str]()
+        """How often it is clear whether a term is a noun, and how often it is one."""
+        self._noun_form_counts = Counter[str]()
+        """How often each spelling ends with a noun."""
 
     def add_text(self, runs: Sequence[Sequence[_PhraseWord]]) -> None:
         """Count the phrases of one text."""
@@ -239,26 +243,26 @@ class _PhraseUsage:
         for run in runs:
             for first, word in enumerate(run):
                 if word.noun is not None:
-                    self._told.update(word.terms)
-                    self._nouns.update(word.terms if word.noun else ())
+                    self._judged_counts.update(word.terms)
+                    self._noun_counts.update(word.terms if word.noun else ())
                 for end in range(first + 1, min(first + MAX_PHRASE_WORDS, len(run)) + 1):
                     phrase = tuple([term for one in run[first:end] for term in one.terms])
-                    forms = self._first if word.begins else self._inside
+                    forms = self._forms_at_start if word.begins else self._forms_within
                     written = _join_words(run[first:end])
                     forms.setdefault(phrase, Counter())[written] += 1
-                    self._naming[written] += run[end - 1].noun is True
+                    self._noun_form_counts[written] += run[end - 1].noun is True
                     phrases[phrase] = None
-        self.having.update(list(phrases))
+        self.text_counts.update(list(phrases))
 
     def noun_factor(self, term: str) -> float:
         """Return how likely the term is a noun; 1 without evidence."""
-        return 0.25 + 1.5 * (self._nouns[term] + 1) / (self._told[term] + 2)
+        return 0.25 + 1.5 * (self._noun_counts[term] + 1) / (self._judged_counts[term] + 2)
 
     def most_common_form(self, phrase: Phrase) -> str:
         """Return the most frequent spelling; sentence starts count only if there is no other."""
-        forms = self._inside.get(phrase) or self._first[phrase]
-        written = min(forms, key=lambda form: (-forms[form], -self._naming[form], form))
-        ordinary = phrase not in self._inside and _ORDINARY_ENDING.search(written) and written[1:].islower()
+        forms = self._forms_within.get(phrase) or self._forms_at_start[phrase]
+        written = min(forms, key=lambda form: (-forms[form], -self._noun_form_counts[form], form))
+        ordinary = phrase not in self._forms_within and _ORDINARY_ENDING.search(written) and written[1:].islower()
         return written.lower() if ordinary else written
 
 

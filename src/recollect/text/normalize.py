@@ -31,13 +31,13 @@ class NormalizedText:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
-        self._there, self._here = [0], [0]
+        self._result_offsets, self._source_offsets = [0], [0]
 
     def add(self, words: str, start: int, end: int) -> None:
         """Append what the original text from `start` to `end` reads as."""
         self._parts.append(words)
-        self._there += (self._length, self._length + len(words))
-        self._here += (start, end)
+        self._result_offsets += (self._length, self._length + len(words))
+        self._source_offsets += (start, end)
         self._length += len(words)
 
     @property
@@ -47,8 +47,8 @@ class NormalizedText:
 
     def source_offset(self, at: int) -> int:
         """Return where this place is in the original text."""
-        stretch = bisect_right(self._there, at) - 1
-        return self._here[stretch] + at - self._there[stretch]
+        segment = bisect_right(self._result_offsets, at) - 1
+        return self._source_offsets[segment] + at - self._result_offsets[segment]
 
 
 def replace_characters(text: str, odd: re.Pattern[str], replace: Callable[[str], str]) -> NormalizedText:

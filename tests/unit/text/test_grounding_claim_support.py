@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from recollect.model.memory import MemoryId
 from recollect.model.timeline import Passage
-from recollect.text.grounding import CONTEXT_PASSAGES, MIN_TELLING_STEMS, ClaimSupport
+from recollect.text.grounding import CONTEXT_PASSAGES, MIN_DISTINCTIVE_STEMS, ClaimSupport
 from tests.tables import table
 
 MARCH = datetime(2026, 3, 5, tzinfo=UTC)
@@ -98,7 +98,7 @@ def test_a_capital_alone_is_no_name() -> None:
 
 def test_so_few_words_may_be_said_in_quite_other_ones() -> None:
     words = [f"{letter * 4}" for letter in "abcdefgh"]
-    assert len(words) == MIN_TELLING_STEMS
+    assert len(words) == MIN_DISTINCTIVE_STEMS
     assert bearing(" ".join(words[:-1])).supports("They agreed.", {0})
     assert not bearing(" ".join(words)).supports("They agreed.", {0})
     assert bearing("👍").supports("They approved.", {0})
