@@ -1,0 +1,57 @@
+"""The walk: which functions a recall and a remember pass, on every thread."""
+
+import threading
+
+import pytest
+from walk import SOURCE, Step, Walk, is_ours, show, walk
+
+
+@pytest.fixture(scope="module")
+def recall() -> Walk:
+    return walk("recall")
+
+
+def test_a_recall_passes_the_engine_the_ranking_and_the_packing(recall: Walk) -> None:
+    assert recall.files[0] == "engine/engine.py"
+    assert {"engine/recall.py", "ranking/selection.py", "ranking/curves.py", "packing/pack.py"} <= set(recall.files)
+
+
+def test_the_first_formula_lies_below_the_first_call_and_not_below_the_deepest(recall: Walk) -> None:
+    arithmetic = recall.frames_to_arithmetic
+    assert arithmetic is not None
+    assert 1 < arithmetic <= recall.deepest
+
+
+def test_what_the_writer_thread_does_is_followed_too(recall: Walk) -> None:
+    main = recall.steps[0].thread
+    assert any(step.file == "stores/sql/writer.py" and step.thread != main for step in recall.steps)
+
+
+def test_a_remember_computes_no_score() -> None:
+    remembered = walk("remember")
+    assert remembered.frames_to_arithmetic is None
+    assert "engine/admit.py" in remembered.files
+
+
+def test_each_function_is_shown_once_with_its_depth_and_thread() -> None:
+    steps = [
+        Step("a.py", "run", 1, "MainThread"),
+        Step("b.py", "load", 2, "MainThread"),
+        Step("b.py", "load", 2, "MainThread"),
+        Step("a.py", "write", 1, "writer"),
+    ]
+    lines = show(Walk(steps)).splitlines()
+    assert lines[:3] == ["a.py  run", "  b.py  load", "a.py  write  [writer]"]
+    assert lines[4:] == [
+        "files                 2",
+        "functions             3",
+        "switches of file      2",
+        "deepest frame         2",
+        "frames to arithmetic  -",
+    ]
+
+
+def test_a_comprehension_and_foreign_code_are_not_functions_of_ours() -> None:
+    comprehension = compile("[x for x in y]", str(SOURCE / "a.py"), "eval")
+    assert not is_ours(comprehension)
+    assert not is_ours(threading.Thread.run.__code__)
