@@ -249,7 +249,7 @@ def _name_scopes_below(engine: Engine, training_sets: Sequence[TrainingSet]) -> 
 
 
 def _write_profile(tuned: "TunedProfile", profile: Path, report: Path, *, force: bool) -> None:
-    """Write the profile and its report; raise _NotBetter if the profile does not improve."""
+    """Write the profile and its report; raise _NotBetter if the new profile is not better."""
     from recollect.evaluation.tuned_profile import tuning_report_to_json
 
     if not tuned.tuning.carries_over and not (tuned.tuning.changed and force):

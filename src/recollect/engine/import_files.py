@@ -73,7 +73,7 @@ class FileImportReport:
 
 
 def import_from(deps: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener) -> FileImportReport:
-    """Read the whole file, then remember its drafts, or only try that (a dry run).
+    """Read the whole file, then store its drafts; a dry run stores nothing.
 
     Since the file is read first, an invalid one writes nothing.
     """

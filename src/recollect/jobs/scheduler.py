@@ -435,7 +435,7 @@ class Scheduler:
                 result = run_in_every_scope(engine, self._jobs[occurrence.job], goes_on, report_failure)
         except Exception as error:  # the next job runs, whatever the error was
             if not isinstance(error, RecollectError):
-                _LOG.error("job_failed", exc_info=error, extra={"job": occurrence.job})
+                _LOG.error("job_crashed", exc_info=error, extra={"job": occurrence.job})
             report_failure(None, error)
             return occurrence.finish(JobState.FAILED, self._now(), {}, type(error).__name__)
         state = JobState.DONE if result.problem is None else JobState.FAILED

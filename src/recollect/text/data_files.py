@@ -67,7 +67,7 @@ class DataFile:
         return tuple(self._get(key, list))
 
     def lexicon_words(self, name: str) -> tuple[str, ...]:
-        """Return the words of the lexicon to which this file gives a name."""
+        """Return the lexicon words that this file calls `name`."""
         if self._lexicon is None:
             raise LookupError(f"{self.name} is loaded without the lexicon; pass `lexicon` to load_data_file")
         row = self._get(f"lexicon.{name}", dict)
@@ -81,7 +81,8 @@ class DataFile:
             if name in self._tables.get("lists", {}):
                 self._fragments[name] = alternation(self.pattern(f"lists.{name}"))
             elif name in self._tables.get("lexicon", {}):
-                self._fragments[name] = f"(?:{'|'.join(map(re.escape, self.lexicon_words(name)))})"
+                longest_first = sorted(self.lexicon_words(name), key=len, reverse=True)  # "sept" before "sep"
+                self._fragments[name] = f"(?:{'|'.join(map(re.escape, longest_first))})"
             else:
                 self._fragments[name] = self.pattern(f"patterns.{name}")
         return self._fragments[name]

@@ -338,7 +338,7 @@ _PARSERS: Mapping[str, Callable[[_DateMention], _DayRange | None]] = {
 
 
 def _lead_role(word: str | None) -> str:
-    """Return what the word says about a date behind it; empty if it says nothing."""
+    """Return what the word says about the date after it; empty if it says nothing."""
     return _LEAD_ROLES.get((word or "").lower(), "")
 
 
@@ -401,7 +401,7 @@ _LEAD_ROLES = _ENGLISH.mapping("leads") | {word: "year" for word, unit in _UNITS
 
 _FUTURE_LEADS = {"next", "each"}
 _YEAR_LEADS = {"within", "of", "since", "year"}
-"""A number with four digits behind these is a year."""
+"""A four-digit number after these words is a year."""
 
 _MONTH_LEADS = {"within", "of", "since", "range"}
 """After these, even lower-case "march" and "may" are months."""
@@ -410,7 +410,7 @@ _RANGE_END_LEADS = {"until", "through", "before"}
 """These stand before the second half of a range."""
 
 _RANGE_END_JOINERS = {"", _ENGLISH.text("ranges.conjunction")}
-"""What may stand between the first half and one of them."""
+"""What may stand between the first half and such a word."""
 
 _RANGE_JOINERS = {*_ENGLISH.words("ranges.joiners"), _ENGLISH.text("ranges.conjunction")}
 """What stands between the halves of "from March to June"."""

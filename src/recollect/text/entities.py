@@ -366,7 +366,7 @@ _MAX_SEARCHED_CHARS = 2048
 
 _WORD_JOINERS = "'\u2019\u02bc&-"
 _WORD = re.compile(rf"[^\W_]+(?:[{_WORD_JOINERS}][^\W_]+)*")
-"""A word of a name, with its hyphens, apostrophes and "&"; stores keep the names, so that it cannot be changed."""
+"""A word of a name, with its hyphens, apostrophes and "&"; stores keep the names, so it must not change."""
 
 _CAPITAL_CANDIDATE = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_WORD_JOINERS}][^\W_]+)*")
 """A word from its first character other than a-z and 0-9; the group is set if a word and a blank stand before it."""

@@ -80,7 +80,7 @@ class _ScriptPatterns:
     mark_pile: re.Pattern[str]
     """More marks in a row than are read; the two half-width ones become marks when they are normalized."""
     word: re.Pattern[str]
-    """Letters, digits and underscores with their marks; stores keep the terms, so that it cannot be changed."""
+    """Letters and digits with their marks. Stores keep the terms, so a change needs a new `VERSION`."""
     unspaced: re.Pattern[str]
     """A run in a script without blanks between words."""
     letter: re.Pattern[str]

@@ -307,6 +307,6 @@ def test_a_log_line_is_json_whatever_is_in_it() -> None:
 def test_what_broke_is_logged_by_its_class_and_place_and_not_by_its_words() -> None:
     with pytest.raises(ValueError, match="tea") as raised:
         int("Ana likes tea")
-    told = logged(logging.ERROR, "job_failed", raised.value, job="rollup")
+    told = logged(logging.ERROR, "job_crashed", raised.value, job="rollup")
     assert (told["error"], told["job"], "likes" in str(told)) == ("ValueError", "rollup", False)
     assert "test_health_monitor.py" in str(told["frames"])

@@ -1,5 +1,6 @@
 """Dates: which days a question names, and how far memories are from them."""
 
+import inspect
 import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from recollect.errors import FieldError
 from recollect.model.table import MICROSECOND, to_microseconds
 from recollect.model.validation import EARLIEST_DATETIME, LATEST_DATETIME
+from recollect.text import dates
+from recollect.text.data_files import load_data_file
 from recollect.text.dates import EARLY_WEIGHT, MAX_SPANS, TimeSpan, distances_in_days, find_time_spans
 from tests.tables import table
 
@@ -455,3 +458,10 @@ def test_how_far_a_moment_is_never_falls_as_it_moves_away(span: TimeSpan, moment
         assert off >= distance_in_days([span], moment - TICK)
     elif EARLIEST_DATETIME < moment < span.start:
         assert off <= distance_in_days([span], moment - TICK)
+
+
+def test_the_code_knows_every_role_and_unit_that_the_data_names() -> None:
+    words = load_data_file("recollect.text", "en/dates.toml")
+    code = inspect.getsource(dates)
+    named = {*words.mapping("leads").values(), *(row["unit"] for row in words.rows("unit"))}
+    assert {name for name in named if f'"{name}"' not in code} == {"near", "part of today"}  # they change nothing

@@ -184,7 +184,7 @@ class MergedColumns:
     def _validity_span(self) -> tuple[float, float, float] | None:
         """When the last row became known, the last one valid, and the first one outdated.
 
-        None if some rows may not be recalled at all. Usually all may be, and this shows it without a look at each row.
+        None if some rows may not be recalled at all. Usually every row is eligible, and this proves it without a scan.
         """
         if not self.ids or not (self.alive & self.active).all():
             return None
