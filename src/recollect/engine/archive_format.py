@@ -233,7 +233,10 @@ def _read_memory(value: Mapping[str, Any], dimensions: int) -> ArchivedMemory:
     versions = tuple(
         _read_version(one, id, scope, contents) for one in validation.require_list("versions", value["versions"])
     )
-    _refuse_broken_chain([memory for memory, _ in versions])
+    chain = [memory for memory, _ in versions]
+    commits = [require_commit(one.commit) for one in chain]
+    if not chain or commits != sorted(commits) or any(one.recorded_at is None for one in chain):
+        raise FieldError("is empty or not in order; the oldest version comes first", field="versions")
     if {place for _, place in versions} != set(range(len(contents))):
         raise FieldError("has a content that no version uses", field="contents")
     uses = tuple(_read_use(one) for one in validation.require_list("uses", value["uses"]))
@@ -373,12 +376,6 @@ def _read_version(
     if memory.title != content.title:
         raise FieldError(f"{show(content.title)} is not a valid title", field="title")
     return memory, index
-
-
-def _refuse_broken_chain(versions: Sequence[Memory]) -> None:
-    commits = [require_commit(one.commit) for one in versions]
-    if not versions or commits != sorted(commits) or any(one.recorded_at is None for one in versions):
-        raise FieldError("is empty or not in order; the oldest version comes first", field="versions")
 
 
 def _parse_use(value: Any, allowed: Collection[Use]) -> Use:

@@ -105,8 +105,13 @@ def record_feedback(
     ]
     quotes, reason = _find_quoted(screened_answer or "", memories, "\n".join(record.question))
 
+    def change(writing: WriteTransaction) -> None:
+        require_context(writing.context(scope, context), scope, context)  # it may have been erased meanwhile
+        writing.vote(scope, votes)
+        writing.record(scope, quotes, Use.QUOTED, now, context)
+
     if votes or quotes:
-        deps.store.write(lambda writing: _write_feedback(writing, scope, context, votes, quotes, now))
+        deps.store.write(change)
     return Noted(len(votes), tuple(quotes), COPIED_REASON if copied else reason)
 
 
@@ -147,20 +152,6 @@ def _find_quoted(answer: str, memories: Sequence[Memory], question: str) -> tupl
 
 def _load_context(writing: WriteTransaction, scope: Scope, context: str) -> ContextRecord | None:
     return writing.context(scope, context) if validation.is_storable(context) else None
-
-
-def _write_feedback(
-    writing: WriteTransaction,
-    scope: Scope,
-    context: str,
-    votes: Sequence[Vote],
-    quotes: Sequence[MemoryId],
-    at: datetime,
-) -> None:
-    """Store votes and quotes of a context, unless it was erased meanwhile."""
-    require_context(writing.context(scope, context), scope, context)
-    writing.vote(scope, votes)
-    writing.record(scope, quotes, Use.QUOTED, at, context)
 
 
 def require_context(record: ContextRecord | None, scope: Scope, context: str) -> ContextRecord:

@@ -181,9 +181,9 @@ def _put_event(writing: WriteTransaction, proposal: Proposal, policy: Quarantine
             raise Conflict(f"id {show(memory.id)} is already used by a different memory; use another id, or none")
         return Receipt(known.id, Unchanged(), known, proposal.redacted)
     state, verdict = memory, cast("Verdict", Created())
-    injection = (
-        (find_injection(memory.text) or find_injection(memory.speaker or "")) if _is_doubted(memory, policy) else None
-    )
+    injection = None
+    if policy.enabled and memory.trust.less_than(Trust.STATED):  # instructions may come from others than the user
+        injection = find_injection(memory.text) or find_injection(memory.speaker or "")
     if injection is not None:
         remark = injection_reason(injection)
         state, verdict = memory.changed(status=Status.QUARANTINED, remark=remark), Quarantined(remark)
@@ -191,11 +191,6 @@ def _put_event(writing: WriteTransaction, proposal: Proposal, policy: Quarantine
         state, verdict = memory.changed(indexed=False), unindexed_verdict(*proposal.similar_event)
     stored = writing.put(state, proposal.vector)
     return Receipt(stored.id, verdict, stored, proposal.redacted)
-
-
-def _is_doubted(memory: Memory, policy: QuarantinePolicy) -> bool:
-    """Return whether instructions in the text could come from a source other than the user."""
-    return policy.enabled and memory.trust.less_than(Trust.STATED)
 
 
 MAX_AROUND_EVENTS = 100

@@ -51,15 +51,13 @@ class ExtractionResult:
 
     def __repr__(self) -> str:
         outcomes = "; ".join(
-            f"{type(receipt.verdict).__name__} {shorten(extract.text, 60)!r}" for receipt, extract in self._pairs()
+            f"{type(receipt.verdict).__name__} {shorten(extract.text, 60)!r}"
+            for receipt, extract in zip(self.receipts, self.extraction.extracts, strict=True)
         )
         rejected = f", {len(self.extraction.rejected)} rejected" if self.extraction.rejected else ""
         redacted = f", without {', '.join(self.redacted)}" if self.redacted else ""
         summary = f"{format_count(len(self.receipts), 'memory', 'memories')}{rejected}{redacted}"
         return f"<Extracted {summary}: {outcomes or 'nothing'}>"
-
-    def _pairs(self) -> Iterable[tuple[Receipt, Extract]]:
-        return zip(self.receipts, self.extraction.extracts, strict=True)
 
 
 def read_turns(
@@ -107,7 +105,11 @@ def extract(
 
     def make_draft(one: Extract) -> Draft:
         lineage = _derive_lineage(one, origins, provenance, verbatim=deps.extractor.verbatim)
-        return _with_retry_key(_make_draft(one, origins[one.turn], scope, lineage))
+        draft = _make_draft(one, origins[one.turn], scope, lineage)
+        if draft.at is not None:
+            return draft
+        # the key of an undated draft is made from its content, so that parallel calls store it once
+        return replace(draft, key=f"extract-{draft.body[:32]}")
 
     receipts = _remember_new(deps, [make_draft(one) for one in extraction.extracts], before_write)
     for place, one in enumerate(extraction.extracts):
@@ -251,11 +253,6 @@ def _make_draft(extract: Extract, origin: _TurnOrigin, scope: Scope, lineage: _D
         evidence=(extract.quote,),
         derived_from=lineage.derived_from,
     )
-
-
-def _with_retry_key(draft: Draft) -> Draft:
-    """Give an undated draft a key made from its content, so that parallel calls store it once."""
-    return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 
 def _parse_turn(value: object, field: str) -> ConversationTurn:

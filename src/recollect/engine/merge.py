@@ -80,7 +80,12 @@ def merge_memories(deps: Dependencies, scope: Scope, ids: Iterable[str], wording
 def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
     """Merge the memories; return None if one of them changed during the embedding."""
     policy = deps.policy
-    present = [_check_merge_source(_require_own(scope, get_visible(deps, scope, one))) for one in ids]
+    present = list[Memory]()
+    for one in ids:
+        memory = get_visible(deps, scope, one)
+        if memory.scope != scope:
+            raise memory_not_owned(scope, memory)
+        present.append(_check_merge_source(memory))
     expected = build_merged(present, wording, id, policy)
     is_known_text = any(expected.reads_like(one) for one in present)
     vector = None if is_known_text else deps.embed([expected.embedded_text], "memory")[0]
@@ -141,7 +146,7 @@ def build_merged(
     text, kind = wording.text or lead.text, wording.kind or lead.kind
     pinned = any(one.pinned for one in sources)
     speaker = lead.speaker if wording.text is None else _common_value(one.speaker for one in sources)
-    topic_key = _first_known(one.topic_key for one in ranked)
+    topic_key = next((one.topic_key for one in ranked if one.topic_key is not None), None)
     since = known_since(lead) if wording.text is None else max(known_since(one) for one in sources)
     memory = Memory(
         id=id,
@@ -196,12 +201,6 @@ def _check_ids(field: str, ids: Iterable[str]) -> tuple[str, ...]:
     return merged_ids
 
 
-def _require_own(scope: Scope, memory: Memory) -> Memory:
-    if memory.scope != scope:
-        raise memory_not_owned(scope, memory)
-    return memory
-
-
 def _check_merge_source(memory: Memory) -> Memory:
     if memory.status is not Status.ACTIVE:
         raise Conflict(f"memory {show(memory.id)} is {memory.status.value}; only active memories are merged")
@@ -235,10 +234,6 @@ def _common_value(values: Iterable[T]) -> T | None:
     """Return the value if all are equal, else None."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
-
-
-def _first_known(values: Iterable[T | None]) -> T | None:
-    return next((one for one in values if one is not None), None)
 
 
 def _choose_known(choose: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
@@ -313,7 +308,8 @@ def _apply_consolidation(
     for step in plan.of(Act.CONSOLIDATE):
         sources[step.by].append(_check_consolidation_source(present[step.memory]))
     all_sources = [one for members in sources.values() for one in members]
-    merge_results = _find_merge_results_in_transaction(writing, plan.scope, all_sources)
+    origins = [writing.get(plan.scope, MemoryId(id)) for one in all_sources for id in one.derived_from]
+    merge_results = _successor_ids([one for one in origins if one is not None])
     written = list[Memory]()
     for step in plan.of(Act.CREATE):
         members = sources.pop(step.memory, [])
@@ -355,14 +351,6 @@ def _find_merge_results(store: Store, scope: Scope, memories: Sequence[Memory]) 
     """Return the ids of memories that came from an earlier consolidation or merge."""
     origins = list(dict.fromkeys(MemoryId(id) for one in memories for id in one.derived_from))
     return _successor_ids(store.get(scope, origins) if origins else [])
-
-
-def _find_merge_results_in_transaction(
-    writing: WriteTransaction, scope: Scope, memories: Sequence[Memory]
-) -> set[MemoryId]:
-    """Return the same ids within a transaction."""
-    origins = [writing.get(scope, MemoryId(id)) for one in memories for id in one.derived_from]
-    return _successor_ids([one for one in origins if one is not None])
 
 
 def _successor_ids(origins: Sequence[Memory]) -> set[MemoryId]:

@@ -82,6 +82,8 @@ def read_request(
 ) -> RecallRequest:
     """Check the arguments of a search, with or without a query, and return the request."""
     now = deps.now()
+    if query is not None:  # it is embedded and recorded, so without private parts and secrets
+        query = Query(tuple(redact_text(turn, deps.policy.secrets) for turn in query.turns))
     chosen_kinds = Kind if kinds is None else _parse_kinds(kinds)
     chosen_levels = BRIEF_LEVELS if query is None else RECALL_LEVELS
     if levels is not None:
@@ -90,7 +92,7 @@ def read_request(
     return RecallRequest(
         made_at=now,
         scope=as_scope(scope),
-        query=None if query is None else _screen_query(query, deps),
+        query=query,
         profile=deps.resolve_profile(profile, overrides),
         at=require_not_future("as_of", as_of, known_until or now),
         present=as_of is None and known_until is None,
@@ -107,11 +109,6 @@ def _parse_kinds(kinds: Iterable[Kind | str]) -> list[Kind]:
     if not parsed:
         raise FieldError("is empty; name at least one kind, or omit it for all kinds", field="kinds")
     return parsed
-
-
-def _screen_query(query: Query, deps: Dependencies) -> Query:
-    """Return the query without private parts and secrets: it is embedded and recorded."""
-    return Query(tuple(redact_text(turn, deps.policy.secrets) for turn in query.turns))
 
 
 def make_evidence_request(request: RecallRequest) -> "EvidenceRequest":
@@ -374,7 +371,9 @@ def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Bud
 
     memory = visible[0]
     if not request.present:
-        memory = version_at(_load_known_versions(deps, request, memory), request.at) or memory
+        versions = deps.store.history(request.scope, memory.id)
+        known = [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
+        memory = version_at(known, request.at) or memory
     barrier = find_barrier(memory, request.at, present=request.present, past=request.past)
     barrier = barrier or _find_filter_barrier(memory, request)
     if barrier is not None:
@@ -385,12 +384,6 @@ def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Bud
     if position is not None:
         reason = replace(reason, fate=Ranked(position), changes=())
     return why_packed(reason, ranking, budget, Prompt(deps.new_marker(), deps.count_tokens))
-
-
-def _load_known_versions(deps: Dependencies, request: RecallRequest, memory: Memory) -> list[Memory]:
-    """Return the versions of the memory known at the request's moment, the oldest first."""
-    versions = deps.store.history(request.scope, memory.id)
-    return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
 
 
 def _find_filter_barrier(memory: Memory, request: RecallRequest) -> Barrier | None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.admission.classify import detect_importance, detect_kind, rate_salience
-from recollect.admission.policy import AdmissionPolicy, SecretsPolicy
+from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import Screened, ScreenedT, screen, screen_value
 from recollect.engine.admit import Proposal, admit, check_retry_key, find_known_events, raises_trust
 from recollect.engine.dependencies import Dependencies, require_not_future
@@ -17,7 +17,7 @@ from recollect.engine.supersession import read_subject
 from recollect.errors import Conflict, FieldError, InvalidInput, show
 from recollect.model import validation
 from recollect.model.draft import Draft, Quarantined, Receipt, Refused
-from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Provenance, Status, Trust
+from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Provenance, Status
 from recollect.model.memory import Memory, MemoryId, build_embedded_text
 from recollect.model.scope import Scope, as_scope
 from recollect.protocols import WriteTransaction
@@ -89,12 +89,17 @@ def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: 
 def _propose(deps: Dependencies, screened: Screened[Draft], now: datetime, verbatim: bool) -> Proposal:
     draft = screened.value
     memory = _build_memory(deps, draft, now)
+    estimated_importance = None
+    if memory.importance is None and deps.policy.importance.enabled:
+        estimated_importance = detect_importance(memory.text, memory.kind, deps.policy.importance)
+    origins = deps.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
     return Proposal(
         draft,
         memory,
         screened.redacted,
-        estimated_importance=_estimate_importance(memory, deps.policy),
-        shared_trusts=_load_shared_trusts(deps, draft),
+        estimated_importance=estimated_importance,
+        # other scopes share these origins with this one
+        shared_trusts={one.id: one.trust for one in origins if one.scope != draft.scope},
         is_verbatim=verbatim,
     )
 
@@ -176,19 +181,6 @@ def _build_memory(deps: Dependencies, draft: Draft, now: datetime) -> Memory:
     )
     subject = read_subject(memory, policy) if memory.subject is None else None
     return memory if subject is None else memory.changed(subject=subject)
-
-
-def _estimate_importance(memory: Memory, policy: AdmissionPolicy) -> float | None:
-    """Estimate the importance from the text, if that is enabled and none was given."""
-    if memory.importance is not None or not policy.importance.enabled:
-        return None
-    return detect_importance(memory.text, memory.kind, policy.importance)
-
-
-def _load_shared_trusts(deps: Dependencies, draft: Draft) -> dict[str, Trust]:
-    """Return the trust of the draft's origins that other scopes share with this one."""
-    origins = deps.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
-    return {one.id: one.trust for one in origins if one.scope != draft.scope}
 
 
 def _set_texts_to_embed(deps: Dependencies, proposals: Sequence[Proposal]) -> None:

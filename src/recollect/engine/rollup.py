@@ -268,7 +268,7 @@ class _Rollup:
                 continue
             if self._is_current(target, former):
                 if former is not None and former.status is Status.ACTIVE:
-                    current_ids |= _segment_and_grip_ids(former)
+                    current_ids |= {former.id, *RollupRecord.of(former).cited_ids}  # the segment and its grips
             else:
                 summary = self.deps.summarizer.summarise(
                     target.passages, level=Level.SEGMENT, most=MAX_POINTS_BY_LEVEL[Level.SEGMENT]
@@ -386,11 +386,6 @@ def _is_rollup_record(record: Memory, level: Level | None) -> bool:
     """Return whether this is a record of that level whose status a rollup set, not a user."""
     was_archived = record.status is Status.ARCHIVED and record.remark == RETOLD_REMARK
     return record.level is level and (record.status is Status.ACTIVE or was_archived)
-
-
-def _segment_and_grip_ids(segment: Memory) -> set[MemoryId]:
-    """Return the ids of a segment and the grips that it cites."""
-    return {segment.id, *RollupRecord.of(segment).cited_ids}
 
 
 def _next_version(former: Memory, record: Memory) -> Memory:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import IO, AnyStr, TypeVar
 
 from recollect.admission.decision import (
@@ -62,18 +62,13 @@ def export(deps: Dependencies, scope: Scope | None) -> Iterator[str]:
     The checksum reveals a file that was cut or changed.
     """
     deps.store.settle()
+    inventory, items = deps.store.export(scope)
     sum, count = hashlib.sha256(), 0
-    for line in _encode_lines(deps, scope):
+    for line in chain([archive_format.encode_header(inventory)], map(_encode_bounded, items)):
         sum.update(line.encode("ascii"))
         count += 1
         yield line
     yield archive_format.encode_line({"lines": count, "sha256": sum.hexdigest()})
-
-
-def _encode_lines(deps: Dependencies, scope: Scope | None) -> Iterator[str]:
-    inventory, items = deps.store.export(scope)
-    yield archive_format.encode_header(inventory)
-    yield from map(_encode_bounded, items)
 
 
 def _encode_bounded(item: ArchiveItem) -> str:
@@ -315,7 +310,9 @@ class _ExportChecker:
         if key in seen:
             raise FieldError(f"{show(record.id)} occurs twice", field="id", line=number)
         seen.add(key)
-        self._refuse_other_scope(record.scope, number)
+        exported = self._inventory.scope
+        if exported is not None and not record.scope.within(exported):
+            raise FieldError(f"{record.scope} is outside of the exported scope {exported}", field="scope", line=number)
         for field, moment in item.moments:
             latest = self._now + validation.MAX_CLOCK_LEAD if field == "recorded_at" else self._now
             if moment > latest:
@@ -324,11 +321,6 @@ class _ExportChecker:
             for commit, recorded_at in item.commit_times:
                 if self._commits.setdefault(commit, recorded_at) != recorded_at:
                     raise FieldError(f"{commit} has two different times", field="commit", line=number)
-
-    def _refuse_other_scope(self, scope: Scope, number: int) -> None:
-        exported = self._inventory.scope
-        if exported is not None and not scope.within(exported):
-            raise FieldError(f"{scope} is outside of the exported scope {exported}", field="scope", line=number)
 
     def refuse_incomplete(self, number: int) -> None:
         counts = (self._inventory.memories, self._inventory.contexts)
@@ -358,12 +350,12 @@ def _make_rereadable(lines: Iterable[str]) -> Iterator[OpenLines]:
         return
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as file:
         file.writelines(line if line.endswith("\n") else f"{line}\n" for line in read_texts(lines))
-        yield lambda: _rewind(file)
 
+        def rewind() -> Iterator[str]:
+            file.seek(0)
+            return iter(file.readline, "")
 
-def _rewind(file: IO[str]) -> Iterator[str]:
-    file.seek(0)
-    return iter(file.readline, "")
+        yield rewind
 
 
 def _without_vectors(item: ArchiveItem) -> ArchiveItem:
