@@ -95,7 +95,7 @@ def _mark_units(sentence: list[Token]) -> list[Token]:
     while at < len(sentence):
         token = sentence[at]
         before = result[-1] if result else SENTENCE_BREAK
-        if token.kind == "number" and _is_currency(before):
+        if token.kind == "number" and (before.key in _CURRENCY_KEYS or before.text in _CURRENCY_CODES):
             result[-1:] = [token, Token(before.key.lower(), "unit", before.text)]
         elif before.kind == "number" and not ORDINAL.fullmatch(before.key):
             unit, length = _match_unit(sentence, at)
@@ -176,10 +176,6 @@ ORDINAL = re.compile("[0-9]+th")
 
 _CURRENCY_KEYS = frozenset(CURRENCY_SYMBOLS.values())
 _CURRENCY_CODES = frozenset(LEXICON.words("currencies.codes"))
-
-
-def _is_currency(token: Token) -> bool:
-    return token.key in _CURRENCY_KEYS or token.text in _CURRENCY_CODES
 
 
 _SMALL_NUMBERS = {word: value for value, word in enumerate(LEXICON.words("numbers.small"))} | {

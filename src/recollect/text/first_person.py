@@ -120,16 +120,13 @@ def _is_self_contained(sentence: str) -> bool:
         return False
     clause = _pattern("clause_break").search(sentence)
     first = len(sentence) if clause is None else clause.start()
-    if _phrases("thing_pronoun").search(sentence, 0, first) or _is_vague(sentence, first):
+    if _phrases("thing_pronoun").search(sentence, 0, first):
+        return False
+    vague = _pattern("vague_object").search(sentence)  # a book or an event, but not which
+    if vague is not None and vague.start() < first:
         return False
     person = _phrases("person_pronoun").search(sentence)
     return person is None or _person_mention().search(sentence, 0, person.start()) is not None
-
-
-def _is_vague(sentence: str, first: int) -> bool:
-    """Return whether the first clause has a vague object: a book or an event, but not which."""
-    vague = _pattern("vague_object").search(sentence)
-    return vague is not None and vague.start() < first
 
 
 @cache

@@ -60,11 +60,8 @@ def is_grounded(text: str, turn: str, speaker: str | None = None) -> bool:
 
 def _content_words(text: str) -> list[str]:
     """Return the words that carry meaning; every denial becomes "not"."""
-    return ["not" if word in _DENIAL_WORDS else word for word in _split_words(text) if word not in _IGNORED_WORDS]
-
-
-def _split_words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold())
+    folded = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold()
+    return ["not" if word in _DENIAL_WORDS else word for word in _WORD.findall(folded) if word not in _IGNORED_WORDS]
 
 
 def _word_forms(word: str) -> Iterator[str]:
@@ -164,7 +161,8 @@ class ClaimSupport:
         self._stems = [_text_stems(one.text) for one in passages]
         self._speakers = _union(_text_stems(one.speaker) for one in passages if one.speaker is not None)
         self._all = _union(self._stems)
-        self._distinctive = {stem for stem in self._all if _is_distinctive_stem(stem)}
+        # more than a short word that every text has
+        self._distinctive = {stem for stem in self._all if len(stem) >= STEM_CHARS or max(stem) >= SPACED_SCRIPTS_END}
 
     def supports(self, text: str, places: Collection[int]) -> bool:
         """Return whether the text can come from the passages at these places.
@@ -202,11 +200,6 @@ def _word_stems(word: str) -> Collection[str]:
     if max(word) >= SPACED_SCRIPTS_END:
         return {word[place : place + 2] for place in range(max(len(word) - 1, 1))}
     return (word[:STEM_CHARS],)
-
-
-def _is_distinctive_stem(stem: str) -> bool:
-    """Return whether the stem is more than a short word that every text has."""
-    return len(stem) >= STEM_CHARS or max(stem) >= SPACED_SCRIPTS_END
 
 
 def _name_stems(text: str) -> frozenset[str]:

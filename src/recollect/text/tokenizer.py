@@ -44,7 +44,8 @@ def tokenize(text: str) -> list[str]:
     scripts, terms = _script_patterns(), list[str]()
     for word in scripts.word.findall(_fold_text(text, scripts)):
         if not word.isascii() and scripts.unspaced.match(word):
-            terms += _make_bigrams(scripts.letter.findall(word))
+            letters = scripts.letter.findall(word)
+            terms += map(str.__add__, letters, letters[1:]) if len(letters) > 1 else letters
         elif word not in STOP_WORDS:
             terms.append(_stem(word[:MAX_TERM_CHARS]))
     return terms
@@ -110,11 +111,6 @@ def _fold_text(text: str, scripts: _ScriptPatterns) -> str:
     for mark, instead in _CHARACTER_REPLACEMENTS.items():
         text = text.replace(mark, instead)
     return scripts.unspaced.sub(r" \g<0> ", text)
-
-
-def _make_bigrams(letters: list[str]) -> list[str]:
-    """Return every two neighboring letters, or the only one."""
-    return list(map(str.__add__, letters, letters[1:])) if len(letters) > 1 else letters
 
 
 @lru_cache(1 << 15)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from recollect.model.enums import Provenance
 from recollect.model.memory import Memory
 from recollect.model.validation import to_nfc
-from recollect.text.lexer import Token
 from recollect.text.lexicon import (
     BINDING_PREPOSITIONS,
     INDEFINITE_ARTICLES,
@@ -455,18 +454,15 @@ def _mask_number(words: Sequence[str]) -> str | None:
         return None
     tokens = canonicalize_text(" ".join(words))
     numbers = [at for at, token in enumerate(tokens) if token.kind == "number"]
-    numbers = numbers or [at for at, token in enumerate(tokens) if at and _is_label(tokens[at - 1], token)]
+    if not numbers:  # a letter or a code counts like a number: revision C, level P2
+        places = range(1, len(tokens))
+        numbers = [at for at in places if tokens[at - 1].key in _LABELED_NOUNS and _LABEL.fullmatch(tokens[at].text)]
     if len(numbers) != 1 or any(token.kind in ("date", "time", "negation", "question") for token in tokens):
         return None
     at = numbers[0]
     mark, taken = dimension_mark(tokens, at)
     keys = [*(token.key for token in tokens[:at]), mark, *(token.key for token in tokens[at + 1 + taken :])]
     return " ".join(keys).lower()
-
-
-def _is_label(before: Token, token: Token) -> bool:
-    """Return whether it is a letter or a code that counts like a number: revision C, level P2."""
-    return before.key in _LABELED_NOUNS and _LABEL.fullmatch(token.text) is not None
 
 
 _LABELED_NOUNS = load_words("numbers.labeled_nouns")

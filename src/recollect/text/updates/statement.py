@@ -405,7 +405,10 @@ def resolve_thing(words: Sequence[str], context: SpeakerContext) -> str | None:
         rest = words[1:]
         if not is_single_thing(rest) or not _is_certain(rest):
             return None
-        return canonical_key(" ".join(rest)) if _is_specific(rest) else _add_context(rest, context)
+        key = canonical_key(" ".join(rest))
+        if _is_specific(rest):
+            return key
+        return None if context.context_suffix is None else f"{key}{context.context_suffix}"
     return canonical_key(" ".join(words)) if _is_numbered(words) else None
 
 
@@ -540,10 +543,6 @@ def _is_specific_word(word: str) -> bool:
 
 
 _ACRONYMS = load_words("things.acronyms")
-
-
-def _add_context(words: Sequence[str], context: SpeakerContext) -> str | None:
-    return None if context.context_suffix is None else f"{canonical_key(' '.join(words))}{context.context_suffix}"
 
 
 def _add_context_to_owner(of: str, context: SpeakerContext) -> str | None:
