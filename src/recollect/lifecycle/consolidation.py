@@ -10,7 +10,6 @@ one takes no part: the curator decides which is right. This module decides and n
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import datetime
 from heapq import heapify, heappop, heappush
 
 from recollect.errors import FieldError, show
@@ -263,7 +262,8 @@ class _Grouping:
         return [one for one in others if own.speaks_for(self.memories[one])]
 
     def _queue_entry(self, row: int, count: int) -> tuple[int, float, int]:
-        return -count, -_observed_at(self.memories[row].memory).timestamp(), row
+        memory = self.memories[row].memory
+        return -count, -(memory.observed_at or memory.created_at).timestamp(), row
 
     def explain_unmerged(self, row: int, dispute: int | None) -> UnmergedMemory:
         """Explain why a memory near several others stays as it is."""
@@ -293,10 +293,6 @@ class _Grouping:
 
 _MERGE_KEY_NAMES = ("kind", "speaker", "trust", "reach", "end", "subject")
 """The names of the merge key's fields in an explanation."""
-
-
-def _observed_at(memory: Memory) -> datetime:
-    return memory.observed_at or memory.created_at
 
 
 def _describe_difference(memory: Memory, other: Memory) -> str:

@@ -75,7 +75,8 @@ def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], no
     for rule in keeping:
         for one in in_order:
             was_outside = rule.index in outside[one.id]
-            old = _is_expired(one, rule, now)
+            retention = rule.retention.get(_level_of(one))
+            old = retention is not None and now - one.created_at > retention
             covering = lineage.find_stand_ins(one, rule, outside) if old and not one.pinned else ()
             if covering:
                 outside[one.id].add(rule.index)
@@ -102,11 +103,6 @@ def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], no
         return tuple(one for id, one in found.items() if id not in leaving)
 
     return AgingResult(tuple(changed), select_staying(pinned), select_staying(uncovered))
-
-
-def _is_expired(record: Memory, rule: IndexRetention, now: datetime) -> bool:
-    retention = rule.retention.get(_level_of(record))
-    return retention is not None and now - record.created_at > retention
 
 
 def _find_stand_ins(
