@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any
 
 from recollect.errors import FieldError, ScopeError, show, suggest
 from recollect.model import validation
@@ -52,7 +52,7 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
         raise FieldError(f"{show(record)} is neither a candidate nor a mapping with its fields")
     for key in record:
         if key not in FIELD_READERS:
-            _refuse_unknown_field(key)
+            raise FieldError(f"unknown field; {suggest(str(key), FIELD_READERS)}", field=show(key).strip("'"))
     if record.get("id") is None:
         raise FieldError("is missing; every candidate has an id", field="id")
     values = {key: FIELD_READERS[key](key, value) for key, value in record.items() if value is not None}
@@ -100,10 +100,6 @@ def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise FieldError("occurs twice in one object; write each key once", field=key)
         record[key] = value
     return record
-
-
-def _refuse_unknown_field(key: object) -> NoReturn:
-    raise FieldError(f"unknown field; {suggest(str(key), FIELD_READERS)}", field=show(key).strip("'"))
 
 
 def _build_memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:

@@ -157,8 +157,11 @@ class Scored:
         return cls(candidate, explanation, Score(explanation.score, scheme))
 
     def __str__(self) -> str:
-        memory = self.candidate.memory
-        text = "" if memory is None else f"  {_format_end(memory)}{shorten(memory.text)}"
+        memory, text = self.candidate.memory, ""
+        if memory is not None:
+            ends = memory.valid_until
+            until = "" if ends is None else f"[until {ends.astimezone(UTC).date().isoformat()}] "
+            text = f"  {until}{shorten(memory.text)}"
         return f"{float(self.score):.3f}  {make_printable(self.id)}{text}"
 
     def __repr__(self) -> str:
@@ -174,11 +177,6 @@ class Scored:
         if self.candidate.memory is None:
             raise InvalidInput(f"candidate {self.id!r} was ranked without its memory, so it has no text")
         return self.candidate.memory
-
-
-def _format_end(memory: Memory) -> str:
-    """Return when the memory stops being true, if it does."""
-    return "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
 
 
 def format_listing(heading: str, scored: Sequence[Scored]) -> str:

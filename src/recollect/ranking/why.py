@@ -377,7 +377,8 @@ def describe_fate(fate: Fate, memory: Memory | None = None, by: str | None = Non
                 if value is not None
                 else f"it has no evidence for {signal}"
             )
-            return f"did not pass the gate: {shortfall}, and {at_least:g} is needed{_describe_alternatives(otherwise)}"
+            alternatives = "".join(f", or {value:g} of {name}" for name, value in otherwise.items())
+            return f"did not pass the gate: {shortfall}, and {at_least:g} is needed{alternatives}"
         case BelowMinimum(min_score):
             return f"is below the minimum score of {min_score:g}"
         case Outranked(place, limit):
@@ -444,11 +445,6 @@ def _describe_replacement(barrier: Barrier, memory: Memory | None, by: str | Non
     if memory is None or memory.superseded_by is None or not ended:
         return ""
     return f"; it was replaced by {memory.superseded_by if by is None else by}"
-
-
-def _describe_alternatives(alternatives: Mapping[str, float]) -> str:
-    """Describe the alternatives that would have opened a gate."""
-    return "".join(f", or {at_least:g} of {signal}" for signal, at_least in alternatives.items())
 
 
 def _format_below(value: float, needed: float) -> str:
