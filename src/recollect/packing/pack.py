@@ -374,14 +374,11 @@ def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) ->
     enough = smallest_budget(ranking, budget, prompt, reason.id)
     tokens, smallest = (enough.tokens, enough.smallest) if enough else (None, True)
     fate = Unpacked(omitted.reason.value, omitted.cost, omitted.room, tokens, smallest)
-    changes = _changes_to_be_packed(reason, ranking, budget) if omitted.reason is OmissionReason.ITEMS else ()
+    changes: tuple[SignalChange, ...] = ()
+    if omitted.reason is OmissionReason.ITEMS:
+        limit = min(number for number in (budget.items, ranking.scheme.profile.max_items) if number is not None)
+        changes = changes_to_reach(reason, ranking, limit)
     return replace(reason, fate=fate, changes=changes)
-
-
-def _changes_to_be_packed(reason: Why, ranking: Ranking, budget: Budget) -> tuple[SignalChange, ...]:
-    """Return the changes that would have ranked it within the limit of items."""
-    limit = min(number for number in (budget.items, ranking.scheme.profile.max_items) if number is not None)
-    return changes_to_reach(reason, ranking, limit)
 
 
 @dataclass(frozen=True, slots=True)

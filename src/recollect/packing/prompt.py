@@ -6,7 +6,7 @@ Escaped text cannot close a tag, forge one or hide from a reader, and can be une
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import UTC
 
 from recollect.errors import InvalidInput, show
 from recollect.model.enums import Kind, Trust
@@ -37,16 +37,6 @@ READING_ORDER = (
 _READING_POSITION = {kind: turn for turn, kind in enumerate(READING_ORDER)}
 MARKER_PATTERN = re.compile(r"[0-9a-f]{16,64}")
 """The format of a marker, the random part of every tag."""
-
-
-def _observation_date(memory: Memory) -> date:
-    """Return the day, in UTC, on which the current text was observed."""
-    return (memory.updated_at or memory.created_at).astimezone(UTC).date()
-
-
-def _end_date(memory: Memory) -> str | None:
-    """Return the day, in UTC, on which the memory stops being true."""
-    return None if memory.valid_until is None else memory.valid_until.astimezone(UTC).date().isoformat()
 
 
 def speaker_to_show(memory: Memory) -> str | None:
@@ -98,11 +88,12 @@ class Prompt:
     def block(self, scored: Scored) -> str:
         """Render the memory between its tags; its text cannot close them or imitate another memory."""
         memory = scored.memory
+        observed, until = memory.updated_at or memory.created_at, memory.valid_until
         labels = {
             "id": memory.id,
             "kind": memory.kind.value,
-            "date": _observation_date(memory).isoformat(),
-            "until": _end_date(memory),
+            "date": observed.astimezone(UTC).date().isoformat(),
+            "until": None if until is None else until.astimezone(UTC).date().isoformat(),
             "superseded-by": memory.superseded_by,
             "trust": None if memory.trust.level >= Trust.INFERRED.level else memory.trust.value,
             "speaker": speaker_to_show(memory),
