@@ -43,14 +43,10 @@ def version_at(versions: Sequence[Memory], at: datetime) -> Memory | None:
     if then is None:
         return None
     until = then.valid_until or now.valid_until  # may be before valid_from: then it was never valid
-    status = then.status if _was_withdrawn(then, at) else now.status
+    withdrawn = then.status not in RECALLABLE_STATUSES and then.recorded_at is not None and then.recorded_at <= at
+    status = then.status if withdrawn else now.status
     standing = {"status": status, "pinned": now.pinned, "indexed": now.findable, "left": (), "stands_for": ()}
     return copy_with(then, valid_until=until, **standing)
-
-
-def _was_withdrawn(version: Memory, at: datetime) -> bool:
-    """Return whether the version was withdrawn, and recorded as such, by the moment."""
-    return version.status not in RECALLABLE_STATUSES and version.recorded_at is not None and version.recorded_at <= at
 
 
 def find_barrier(memory: Memory, at: datetime, *, present: bool = False, past: bool = False) -> Barrier | None:

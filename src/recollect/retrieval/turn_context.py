@@ -60,16 +60,11 @@ def count_with_context(own: TermCounts, earlier: Sequence[tuple[TermCounts, bool
     for place, (counts, asks) in enumerate(earlier[:2]):
         lent = EARLIER_TURN_WEIGHT if place else QUESTION_WEIGHT if asks else STATEMENT_WEIGHT
         words = float(sum(counts.values()))
-        share = _lent_word_weight(words)
+        share = MAX_LENT_WORDS / words if words > MAX_LENT_WORDS else 1.0  # the weight of each lent word
         for term, count in counts.items():
             times[term] = times.get(term, 0.0) + lent * (count * share)
         length += lent * min(words, MAX_LENT_WORDS)
     return times, length
-
-
-def _lent_word_weight(words: float) -> float:
-    """Return the weight of each lent word of a turn with this many words."""
-    return MAX_LENT_WORDS / words if words > MAX_LENT_WORDS else 1.0
 
 
 def lend_similarity(own: float | None, earlier: float | None) -> float | None:
