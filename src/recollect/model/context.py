@@ -339,7 +339,10 @@ def _find_effects(was: ContextRecord, now: ContextRecord) -> Iterator[ReplayDiff
     """
     descriptions = _describe_memories(now)
     for what, old in _describe_memories(was).items():
-        yield from _compare_mappings(what, old, descriptions[what])
+        new = descriptions[what]
+        for name in dict.fromkeys([*old, *new]):
+            if old.get(name) != new.get(name):
+                yield ReplayDifference(what, name, old.get(name), new.get(name))
     for what, then_count, now_count in zip(
         (DifferenceKind.PACKED, DifferenceKind.OMITTED),
         _count_packed_and_omitted(was),
@@ -362,15 +365,6 @@ def _describe_memories(trace: ContextRecord) -> dict[DifferenceKind, dict[str, s
         DifferenceKind.OMITTED: {one.id: f"{one.score!r} {one.reason} {one.cost}" for one in trace.omitted},
         DifferenceKind.EXCLUDED: {reason: str(count) for reason, count in trace.excluded.items()},
     }
-
-
-def _compare_mappings(
-    what: DifferenceKind, was: Mapping[str, str], now: Mapping[str, str]
-) -> Iterator[ReplayDifference]:
-    """Yield the differences between two mappings, in the order of the first."""
-    for name in dict.fromkeys([*was, *now]):
-        if was.get(name) != now.get(name):
-            yield ReplayDifference(what, name, was.get(name), now.get(name))
 
 
 def _find_causes(
