@@ -205,17 +205,13 @@ def _redact_named_text(value: Any, cleaned: str | None, removed: dict[str, None]
     word = _SINGLE_WORD.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_SINGLE_WORD_CHARS else None
     if word is None:
         return None
-    for name in _naming_texts(value):
-        redacted = redact_named(name, word["s"], quoted=False)
-        if redacted.kinds:
-            removed.update(dict.fromkeys(redacted.kinds))
-            return f"{word.string[: word.start('s')]}{redacted.text}{word.string[word.end('s') :]}"
+    for field in ("title", "subject", "topic_key", "tags"):
+        for name in _texts_of(getattr(value, field, None)):
+            redacted = redact_named(name, word["s"], quoted=False)
+            if redacted.kinds:
+                removed.update(dict.fromkeys(redacted.kinds))
+                return f"{word.string[: word.start('s')]}{redacted.text}{word.string[word.end('s') :]}"
     return None
-
-
-def _naming_texts(value: Any) -> Iterator[str]:
-    values = (getattr(value, name, None) for name in ("title", "subject", "topic_key", "tags"))
-    return (text for one in values for text in _texts_of(one))
 
 
 def _find_name_problem(value: Any, policy: SecretsPolicy) -> str | None:
