@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ def served(
         ) as process,
     ):
         try:
-            told = list(_told(process))
+            told = _read_start_lines(process, log)
             found = LISTENING.search(told[0]) if told else None
             assert found is not None, log.read_text(encoding="utf-8")
             yield Serving(process, told, found[1], int(found[3]), folder / "token", log)
@@ -86,10 +87,21 @@ def served(
             process.kill()
 
 
-def _told(process: "subprocess.Popen[str]") -> Iterator[str]:
-    """What it says at its start, up to whether it runs jobs."""
+def _read_start_lines(process: "subprocess.Popen[str]", log: Path) -> list[str]:
+    """Return the lines that the server prints at its start; fail if they take longer than `LONG`."""
+    lines: list[str] = []
+    reader = threading.Thread(target=_collect_start_lines, args=(process, lines), daemon=True)
+    reader.start()
+    reader.join(LONG)
+    output = "\n".join([*lines, log.read_text(encoding="utf-8")])
+    assert not reader.is_alive(), f"the server did not start within {LONG:g} s; it printed:\n{output}"
+    return lines
+
+
+def _collect_start_lines(process: "subprocess.Popen[str]", lines: list[str]) -> None:
+    """Add each line up to the one that says whether the server runs jobs."""
     assert process.stdout is not None
     for line in process.stdout:
-        yield line.rstrip("\n")
+        lines.append(line.rstrip("\n"))
         if line.startswith("jobs "):
             return
