@@ -42,6 +42,11 @@ def normalize_vector(vector: ArrayLike, *, field: str = "vector") -> Vector:
     return found
 
 
+def decode_vector(value: bytes | None) -> Vector | None:
+    """Return the vector of stored bytes, which are little-endian 32-bit floats on every machine."""
+    return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)
+
+
 def cosines(matrix: NDArray[np.float32], vector: Vector) -> Floats:
     """Return the exact cosine of every row with the vector, within -1..1; NaN for rows of NaN."""
     products = matrix.astype(np.float64) * vector.astype(np.float64)

@@ -26,7 +26,6 @@ from recollect.model.table import CandidateTable
 from recollect.protocols import WriteTransaction
 from recollect.retrieval import bm25, entity_links, turn_context
 from recollect.retrieval.eligibility import Barrier, find_barrier
-from recollect.retrieval.entity_links import EntityLink
 from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vectors
 from recollect.retrieval.vectors import nearest_cosines
 from recollect.stores.sql.rows import refuse_other_encoder
@@ -63,7 +62,10 @@ class ReferenceStore:
         refuse_other_encoder(state.encoder, probe.encoder)
         until = state.find_commit(probe.known_at) if probe.commit is None else probe.commit
         known = [state.version_at(one, probe, until) for one in state.list_visible(probe.scope, until)]
-        seen = [_restore_vector(one, probe) if state.has_dropped_vector(one, until) else one for one in known]
+        seen = [  # the request may supply vectors that were dropped
+            replace(one, vector=probe.directions.get(one.memory.id)) if state.has_dropped_vector(one, until) else one
+            for one in known
+        ]
         barriers = [_find_barrier(one.memory, probe) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         asks = probe.vectors is not None
@@ -71,7 +73,8 @@ class ReferenceStore:
         shares = _score_terms(seen, eligible.tolist(), probe.terms, previous)
         settings = _score_sessions(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
         near = _compute_similarities(seen, probe.vectors, previous)
-        links = entity_links.link_memories(_list_mentions(seen, eligible.tolist()), probe.names) if probe.names else {}
+        mentions = {row: _extract_names(seen[row].memory) for row in eligible.tolist()} if probe.names else {}
+        links = entity_links.link_memories(mentions, probe.names) if probe.names else {}
         candidates = [
             _build_candidate(
                 one,
@@ -261,11 +264,6 @@ class ReferenceStore:
         return self._state
 
 
-def _restore_vector(version: MemoryVersion, probe: EvidenceRequest) -> MemoryVersion:
-    """Return the version with the vector that the request supplies for it, if any."""
-    return replace(version, vector=probe.directions.get(version.memory.id))
-
-
 def _lacks_vector(version: MemoryVersion) -> bool:
     """Return whether a version is active and has no vector, though none was removed."""
     memory = version.memory
@@ -327,10 +325,6 @@ def _compute_similarities(
     return [turn_context.lend_similarity(own(row), of_previous_turn(row)) for row in range(len(seen))]
 
 
-def _list_mentions(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    return {row: _extract_names(seen[row].memory) for row in eligible}
-
-
 def _extract_names(memory: Memory) -> tuple[str, ...]:
     """Return the names that a memory mentions, and its speaker."""
     return find_entities("" if Index.TEXT in memory.left else memory.searched_text, memory.speaker)
@@ -365,7 +359,7 @@ def _build_candidate(
     similarity: float | None,
     lexical: float | None,
     setting: float | None,
-    link: EntityLink | None,
+    link: entity_links.EntityLink | None,
 ) -> Candidate:
     memory, vector = version.memory, version.vector
     return Candidate(

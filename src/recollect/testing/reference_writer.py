@@ -5,8 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 
-import numpy as np
-
 from recollect.model.archive import ArchivedMemory, ArchiveItem, ErasedRows, ImportReport, Lineage, strip_store_fields
 from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, anonymize_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
@@ -16,6 +14,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval.evidence import Vector
+from recollect.retrieval.vectors import decode_vector
 from recollect.stores.sql.rows import (
     COUNTED_USES,
     VOTE_USES,
@@ -96,7 +95,8 @@ class ReferenceWriter:
             for one in self._list_plain(scope)
             if one.subject == subject and one.status in (Status.ACTIVE, Status.SUPERSEDED) and not one.ended_by(after)
         ]
-        return sorted(found, key=lambda one: (one.status.value, _start_time(one), one.id))[:MAX_NEIGHBORS]
+        found.sort(key=lambda one: (one.status.value, one.valid_from or one.observed_at or one.created_at, one.id))
+        return found[:MAX_NEIGHBORS]
 
     def _list_plain(self, scope: Scope) -> list[Memory]:
         """Return the current plain memories of a scope, in the order in which they were added.
@@ -297,7 +297,7 @@ class ReferenceWriter:
         present = saved.current
         self._refuse_duplicate(present)
         self._index_text(present)
-        vectors, versions = [_decode_vector(one.vector) for one in saved.contents], list[MemoryVersion]()
+        vectors, versions = [decode_vector(one.vector) for one in saved.contents], list[MemoryVersion]()
         for memory, place in saved.versions:
             commit, recorded_at = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
             stamped = memory.changed(recorded_at=recorded_at, commit=commit)
@@ -378,11 +378,3 @@ class ReferenceWriter:
         state.idempotency_keys = {at: one for at, one in state.idempotency_keys.items() if one.memory not in gone}
         state.traces = left
         return replace(erased, contexts=contexts)
-
-
-def _start_time(memory: Memory) -> datetime:
-    return memory.valid_from or memory.observed_at or memory.created_at
-
-
-def _decode_vector(value: bytes | None) -> Vector | None:
-    return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)

@@ -14,6 +14,7 @@ from recollect.retrieval.vectors import (
     approximate_cosines,
     cosine_error_bound,
     cosines,
+    decode_vector,
     nearest_cosines,
     normalize_vector,
     normalize_vectors,
@@ -29,6 +30,14 @@ def matrices(draw: st.DrawFn, rows: int = 4) -> np.ndarray:
     matrix = draw(arrays.arrays(np.float64, (rows, width), elements=PARTS))
     matrix[:, 0] = np.where(np.abs(matrix).max(axis=1) == 0.0, 1.0, matrix[:, 0])
     return normalize_vectors(matrix)
+
+
+@given(matrices(rows=1))
+def test_a_vector_is_decoded_from_its_bytes(matrix: np.ndarray) -> None:
+    vector = decode_vector(matrix[0].astype("<f4").tobytes())
+    assert vector is not None
+    assert (str(vector.dtype), vector.tolist()) == ("float32", matrix[0].tolist())
+    assert decode_vector(None) is None
 
 
 @given(matrices())

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from recollect.model.archive import ArchiveItem, ErasedRows, ImportReport, Lineage
 from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, count_votes, select_current_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
@@ -18,6 +16,7 @@ from recollect.model.scope import Scope
 from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.evidence import Vector
+from recollect.retrieval.vectors import decode_vector
 from recollect.stores.sql import erasure, reader, rows
 from recollect.stores.sql.archive import ArchiveLoader
 from recollect.stores.sql.duplicate_guard import DuplicateIndex, KnownAbsent, explain_conflict, refuse_duplicate
@@ -158,7 +157,7 @@ class SqlWriteTransaction:
     def direction(self, memory: Memory) -> Vector | None:
         self._db.enter_scope(memory.scope)
         row = self._fetch_first("direction", id=memory.id, encoder=self._read_encoder()[0])
-        return None if row is None else _parse_vector(row[0])
+        return None if row is None else decode_vector(row[0])
 
     def echoed(self, memory: Memory, at: datetime) -> bool:
         self._db.enter_scope(memory.scope)
@@ -341,7 +340,7 @@ class SqlWriteTransaction:
         self._db.enter_scope(scope)
         path, encoder = str(scope), self._read_encoder()[0]
         row = self._fetch_first("memory_before", path=path, id=id, commit=commit, encoder=encoder)
-        return None if row is None else (rows.parse_memory(row[:-1]), _parse_vector(row[-1]))
+        return None if row is None else (rows.parse_memory(row[:-1]), decode_vector(row[-1]))
 
     def lineage(self, scope: Scope) -> list[Lineage]:
         self._db.enter_scope(scope)
@@ -434,7 +433,3 @@ class SqlWriteTransaction:
         if not commit.begun:
             commit.begun = True
             self._db.execute("add_commit", commit=commit.number, recorded_at=commit.recorded_at)
-
-
-def _parse_vector(value: bytes | None) -> Vector | None:
-    return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)
