@@ -180,6 +180,7 @@ def _read_store(db: "psycopg.Connection[Any]") -> StoreCatalog | None:
         return StoreCatalog(tables=tables, closed_sequences=closed, schema=0)
     models = db.execute(_MODELS_QUERY).fetchall()
     (moving,) = _fetch_row(db, "SELECT EXISTS (SELECT FROM recollect.moving)")
+    (has_unswept,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # not in an older schema
     return StoreCatalog(
         tables=tables,
         closed_sequences=closed,
@@ -189,13 +190,8 @@ def _read_store(db: "psycopg.Connection[Any]") -> StoreCatalog | None:
         pending_encoders=tuple(Encoder(name, size) for name, size, present, left in models if not present and not left),
         dismissed_encoders=sum(1 for *_, left in models if left),
         indexes=_read_indexes(db),
-        unswept=_count_unswept(db),
+        unswept=int(_fetch_row(db, "SELECT count(*) FROM recollect.unswept")[0]) if has_unswept else 0,
     )
-
-
-def _count_unswept(db: "psycopg.Connection[Any]") -> int:
-    (exists,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # not in an older schema
-    return int(_fetch_row(db, "SELECT count(*) FROM recollect.unswept")[0]) if exists else 0
 
 
 def _read_indexes(db: "psycopg.Connection[Any]") -> tuple[ScopeVectorIndex, ...]:

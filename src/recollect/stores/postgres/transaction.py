@@ -395,7 +395,8 @@ class PostgresTransaction:
 
     def _execute(self, statement: "LiteralString | sql.Composed", params: dict[str, object]) -> "psycopg.Cursor[Row]":
         self._apply_scope()
-        return self._db.execute(statement, self._with_root(params), binary=True)
+        root = None if self._scope is None else self._scope.root
+        return self._db.execute(statement, {**params, "root": root, "token": self.token}, binary=True)
 
     def _fetch_rows(self, cursor: "psycopg.Cursor[Row]") -> list[Row]:
         self._flush_pipeline()
@@ -441,9 +442,6 @@ class PostgresTransaction:
             self._numbers = tuple(deque(numbers) for numbers in zip(*found, strict=True))
             self._batch_size = min(2 * self._batch_size, MAX_RESERVED_NUMBERS)
         return self._numbers[counter].popleft()
-
-    def _with_root(self, params: dict[str, object]) -> dict[str, object]:
-        return {**params, "root": None if self._scope is None else self._scope.root, "token": self.token}
 
 
 T = TypeVar("T")

@@ -118,7 +118,10 @@ def _read_memories(db: Transaction, numbers: str, model: int) -> Iterator[Archiv
         yield ArchivedMemory(
             contents=tuple(own_contents),
             versions=tuple(
-                (_parse_version(id, path, contents[content], state), own_contents.index(contents[content]))
+                (
+                    rows.parse_memory((id, path, contents[content].title, contents[content].text, *state)),
+                    own_contents.index(contents[content]),
+                )
                 for content, *state in states[number]
             ),
             uses=tuple(
@@ -128,10 +131,6 @@ def _read_memories(db: Transaction, numbers: str, model: int) -> Iterator[Archiv
             votes=tuple(_parse_saved_vote(id, row) for row in votes[number]),
             keys=tuple(rows.parse_kept_key(Scope.parse(path), key, tuple(row)) for key, *row in keys[number]),
         )
-
-
-def _parse_version(id: str, path: str, content: ArchivedContent, state: Sequence[Any]) -> Memory:
-    return rows.parse_memory((id, path, content.title, content.text, *state))
 
 
 def _parse_saved_vote(id: str, row: Row) -> ArchivedVote:

@@ -72,7 +72,8 @@ class ColumnCache:
             else:  # the scope changed after the known commit
                 is_former, key = True, (number, encoder, owner != scope, AS_OF_STATEMENT)
                 parts.append(self._read_scope(db, owner, key, ColumnsVersion(commit, commit, stamp.emptied)))
-        present = _drop_empty(db, scope, parts)
+        filled = tuple(part for part in parts if len(part) or part.inactive or part.unindexed)
+        present = filled or (ScopeColumns.empty(scope, _read_dimensions(db)),)
         parts_then = _split_revised(db, present, probe, encoder, commit)
         if parts_then is not present:
             return MergedColumns(parts_then), commit
@@ -206,12 +207,6 @@ def _read_stamps(db: Transaction, scope: Scope) -> list[tuple[Scope, int, Column
 def _read_dimensions(db: Transaction) -> int:
     _, model = read_current_encoder(db)
     return 1 if model is None else model.dimensions
-
-
-def _drop_empty(db: Transaction, scope: Scope, parts: Sequence[ScopeColumns]) -> tuple[ScopeColumns, ...]:
-    """Drop columns without rows; if none is left, return empty ones."""
-    filled = tuple(part for part in parts if len(part) or part.inactive or part.unindexed)
-    return filled or (ScopeColumns.empty(scope, _read_dimensions(db)),)
 
 
 def _split_revised(

@@ -183,12 +183,10 @@ MIN_DISTINCT_BYTES = 4
 def cut_needles(content: bytes) -> Iterator[bytes]:
     """Cut bytes into needles that are found even if a database spread the bytes over pages."""
     starts = [*range(0, len(content) - NEEDLE_BYTES, NEEDLE_BYTES), max(len(content) - NEEDLE_BYTES, 0)]
-    return filter(_is_distinctive, (content[start : start + NEEDLE_BYTES] for start in starts))
-
-
-def _is_distinctive(piece: bytes) -> bool:
-    """Whether the needle is worth searching: blanks and zeros are everywhere."""
-    return len(set(piece[:ANCHOR_BYTES])) >= MIN_DISTINCT_BYTES
+    for start in starts:
+        needle = content[start : start + NEEDLE_BYTES]
+        if len(set(needle[:ANCHOR_BYTES])) >= MIN_DISTINCT_BYTES:  # blanks and zeros are everywhere
+            yield needle
 
 
 MAX_PLACES_PER_NEEDLE = 10_000

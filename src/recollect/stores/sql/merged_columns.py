@@ -211,7 +211,10 @@ class MergedColumns:
         until = self.column("valid_until")
         for reason, excluded in (
             (Barrier.STATUS, none if past else ~self.active & np.isnan(until)),
-            (Barrier.NOT_YET_KNOWN, none if present else self._find_known_after(now)),
+            (
+                Barrier.NOT_YET_KNOWN,
+                none if present else (self.column("created_at") > now) | (self.column("updated_at") > now),
+            ),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
             (Barrier.NO_LONGER_VALID, none if past else (until <= now) | (~self.active if present else none)),
             (Barrier.LEVEL, none if other_levels is None else other_levels),
@@ -232,10 +235,6 @@ class MergedColumns:
             return None
         others = (self._levels & sum(LEVEL_BITS[level] for level in probe.levels)) == 0
         return others if others.any() else None
-
-    def _find_known_after(self, now: float) -> NDArray[np.bool_]:
-        """Return the rows that were not yet known at this time."""
-        return (self.column("created_at") > now) | (self.column("updated_at") > now)
 
     def find_speakers(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
         """Return the speakers of all eligible rows."""
@@ -288,7 +287,8 @@ class MergedColumns:
 
         Term statistics cover the eligible rows only.
         """
-        masks = self._split_by_part(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
+        mask = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
+        masks = np.split(mask, np.cumsum([len(part) for part in self.parts])[:-1])
         parts = list(zip((part.postings for part in self.parts), masks, strict=True))
         first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
         total = sum(others, start=first)
@@ -323,9 +323,6 @@ class MergedColumns:
             return rows, counts
         open = eligible[rows]
         return rows[open], counts[open]
-
-    def _split_by_part(self, column: NDArray[Any]) -> list[NDArray[Any]]:
-        return np.split(column, np.cumsum([len(part) for part in self.parts])[:-1])
 
     def memory_versions(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the memory number of each row and its commit.

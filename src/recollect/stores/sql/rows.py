@@ -194,14 +194,11 @@ def parse_context(text: str) -> ContextRecord:
     values["scope"] = Scope.parse(values["scope"])
     values["packed"] = tuple(PackedEntry(*one) for one in values["packed"])
     values["omitted"] = tuple(OmittedEntry(*one) for one in values["omitted"])
-    if values.get("making") is not None:
-        values["making"] = _parse_making(values["making"])
+    making = values.get("making")
+    if making is not None:
+        encoder = making.pop("encoder")
+        values["making"] = ContextRecipe(encoder=None if encoder is None else Encoder(**encoder), **making)
     return ContextRecord(**values)
-
-
-def _parse_making(values: dict[str, Any]) -> ContextRecipe:
-    encoder = values.pop("encoder")
-    return ContextRecipe(encoder=None if encoder is None else Encoder(**encoder), **values)
 
 
 def verdict_to_json(verdict: Verdict) -> str:

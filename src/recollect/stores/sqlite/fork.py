@@ -65,15 +65,10 @@ class _ForkGuard:
         self.inherited, self.connections = self.connections, WeakSet()
         if not self.is_unsafe:  # else they are kept for good: closing one might block forever
             for connection in self.held_connections:
-                _close_quietly(connection)
+                with suppress(apsw.ConnectionClosedError):  # it may be closed already, but still referenced
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # do not touch the file
+                    connection.close()
             self.held_connections = []
-
-
-def _close_quietly(connection: apsw.Connection) -> None:
-    """Close a connection of the parent without touching the file."""
-    with suppress(apsw.ConnectionClosedError):  # it may be closed already, but still referenced
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.close()
 
 
 _GUARD = _ForkGuard()

@@ -136,7 +136,9 @@ def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int
         if places := by_page.get(number - 1):
             page = store_files.read_bytes(path, start, page_size)
             used = (
-                [_overflow_range(payload)] if kind == "overflow" else find_cells(page, first=number == 1, usable=usable)
+                [range(POINTER_BYTES, POINTER_BYTES + payload)]  # part of a large cell
+                if kind == "overflow"
+                else find_cells(page, first=number == 1, usable=usable)
             )
             for row in used:
                 near = places[bisect_left(places, start + row.start) : bisect_left(places, start + row.stop)]
@@ -171,11 +173,6 @@ def find_cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
     for number in range(count):
         place = int.from_bytes(page[pointers + 2 * number : pointers + 2 * number + 2])
         yield range(place, _cell_end(page, place, kind, usable))
-
-
-def _overflow_range(payload: int) -> range:
-    """Return where an overflow page has its part of a large cell."""
-    return range(POINTER_BYTES, POINTER_BYTES + payload)
 
 
 def _cell_end(page: bytes, place: int, kind: int, usable: int) -> int:
