@@ -200,7 +200,7 @@ class CachedEmbedder:
     def embed(self, texts: Sequence[str], purpose: Purpose) -> FloatRows:
         """Return a row of numbers for each text, in order."""
         texts = clean_texts(texts)
-        keys = [self._key(text, purpose) for text in texts]
+        keys = [hashlib.sha256("\0".join((self.name, purpose, text)).encode()).digest() for text in texts]
         vectors, cache = self._get_cached(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         if missing:
@@ -263,6 +263,3 @@ class CachedEmbedder:
                 self._cache.move_to_end(key)
             while len(self._cache) > self._size:
                 self._cache.popitem(last=False)
-
-    def _key(self, text: str, purpose: Purpose) -> bytes:
-        return hashlib.sha256("\0".join((self.name, purpose, text)).encode()).digest()

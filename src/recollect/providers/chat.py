@@ -162,7 +162,10 @@ class ChatClient:
         for _ in range(MAX_ATTEMPTS):
             body, refusals, max_tokens = self._request_answer(question, bad)
             answer = _parse_json(body)
-            tally += self._add_usage(LlmUsage(calls=refusals) + _read_usage(answer, max_tokens))
+            usage = LlmUsage(calls=refusals) + _read_usage(answer, max_tokens)
+            with self._lock.rlock:
+                self._total_usage += usage
+            tally += usage
             result = self._read_message(answer, body)
             if not isinstance(result, BadAnswer):
                 result = read(result)
@@ -171,12 +174,6 @@ class ChatClient:
             bad = result
         problem = f"{bad.problem}{bad.server_message}" if bad else "nothing"
         raise ProviderError(f"{self} returned {problem}; tried {tally.calls} times, try another model")
-
-    def _add_usage(self, tally: LlmUsage) -> LlmUsage:
-        """Add the usage to the total and return it."""
-        with self._lock.rlock:
-            self._total_usage += tally
-        return tally
 
     def _request_answer(self, question: ChatRequest, bad: BadAnswer | None) -> tuple[bytes, int, int]:
         """Return the answer, the number of refusals before it, and an upper bound of the tokens in the prompt."""

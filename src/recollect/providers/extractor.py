@@ -313,13 +313,10 @@ def _locate_quote(
         if quote is not None and len(quote) > MAX_QUOTE_CHARS:  # longer by its spaces
             return RejectionReason.TOO_LONG
         if quote is not None:
-            return (place, quote) if _is_long_enough(quote, text) else RejectionReason.QUOTE_TOO_SHORT
+            # a short quote is enough if it is the whole turn
+            is_long_enough = sum(map(str.isalnum, quote)) >= MIN_QUOTE_LETTERS or quote == text.strip()
+            return (place, quote) if is_long_enough else RejectionReason.QUOTE_TOO_SHORT
     return RejectionReason.NOT_SAID
-
-
-def _is_long_enough(quote: str, text: str) -> bool:
-    """Return whether the quote is long enough, or is the whole turn."""
-    return sum(map(str.isalnum, quote)) >= MIN_QUOTE_LETTERS or quote == text.strip()
 
 
 def _find_rejection_reason(

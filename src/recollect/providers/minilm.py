@@ -127,7 +127,8 @@ def _create_session(graph: bytes) -> _OnnxSession:
     runtime: Any = onnxruntime
     runtime.disable_telemetry_events()
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = min(_count_processors(), MAX_THREADS)
+    allowed_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    options.intra_op_num_threads = min(allowed_processors, MAX_THREADS)
     options.inter_op_num_threads = 1
     options.log_severity_level = ERROR_LOG_LEVEL
     # Idle threads sleep, because the application needs the processors too.
@@ -147,11 +148,6 @@ def _create_session(graph: bytes) -> _OnnxSession:
             f"onnxruntime {version} cannot run the graph of {MODEL_NAME}; {MINILM_REQUIREMENTS.fix}"
         ) from error
     return session
-
-
-def _count_processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:

@@ -54,14 +54,13 @@ class BytePairTokenizer:
         return ids
 
     def _word_ids(self, word: str) -> tuple[int, ...]:
-        symbols = [symbol for character in word for symbol in self._symbols(character)]
+        symbols: list[str] = []
+        for character in word:
+            if character in self._ids:
+                symbols.append(character)
+            else:  # not in the vocabulary: a symbol for each UTF-8 byte
+                symbols += [f"<0x{byte:02X}>" for byte in character.encode()]
         return tuple(self._ids[token] for token in self._merge(symbols))
-
-    def _symbols(self, character: str) -> list[str]:
-        """Return the character, or a symbol for each of its UTF-8 bytes if the vocabulary lacks it."""
-        if character in self._ids:
-            return [character]
-        return [f"<0x{byte:02X}>" for byte in character.encode()]
 
     def _merge(self, symbols: list[str]) -> Iterator[str]:
         """Merge neighbors, lowest rank first and then leftmost, until no pair has a rank.
