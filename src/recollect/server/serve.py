@@ -353,17 +353,13 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
         except OSError as error:
             remedy = (
                 "stop the program that uses it, or choose another port with --port"
-                if _is_address_in_use(error)
+                if error.errno == errno.EADDRINUSE
                 else "choose another host or port"
             )
             raise RecollectError(
                 f"cannot listen on {format_address(host, port)}: {error.strerror}; {remedy}"
             ) from error
         yield listener
-
-
-def _is_address_in_use(error: OSError) -> bool:
-    return error.errno == errno.EADDRINUSE
 
 
 def _run_within(work: Callable[[], object], seconds: float) -> bool:

@@ -66,10 +66,13 @@ def request_name(operation: Operation[Any]) -> str:
 
 
 def _describe_operation(subject: str, one: Operation[Any]) -> dict[str, Any]:
+    does = {Effect.NONE: "only looks", Effect.ADDS: "adds or changes", Effect.REMOVES: "may remove for good"}
+    again = "the same again changes nothing more" if one.repeatable else "the same again is done again"
+    policy = f"Needs the right to {one.right.value}. It {does[one.effect]}; {again}."
     return {
         "operationId": one.name,
         "summary": one.title,
-        "description": f"{one.about}\n\n{_describe_policy(one)}",
+        "description": f"{one.about}\n\n{policy}",
         "tags": [subject],
         **({"parameters": [_KEY_PARAMETER]} if one.takes_key else {}),
         "requestBody": {"required": True, "content": {JSON_MEDIA_TYPE: {"schema": _ref(request_name(one))}}},
@@ -78,12 +81,6 @@ def _describe_operation(subject: str, one: Operation[Any]) -> dict[str, Any]:
             **{str(status.value): {"$ref": f"#/components/responses/{status.name}"} for status in ERROR_STATUSES},
         },
     }
-
-
-def _describe_policy(one: Operation[Any]) -> str:
-    does = {Effect.NONE: "only looks", Effect.ADDS: "adds or changes", Effect.REMOVES: "may remove for good"}
-    again = "the same again changes nothing more" if one.repeatable else "the same again is done again"
-    return f"Needs the right to {one.right.value}. It {does[one.effect]}; {again}."
 
 
 def _collect_schemas(operations: Iterable[Operation[Any]]) -> Iterator[tuple[str, Any]]:

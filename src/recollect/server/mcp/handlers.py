@@ -51,7 +51,6 @@ from recollect.server.mcp.resources import (
     TEMPLATES,
     OperationClient,
     PromptTemplate,
-    Resource,
     RunOperation,
     build_instructions,
     render_context,
@@ -180,11 +179,21 @@ class McpHandlers:
 
     async def list_resources(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
         """Return the resources with an address of their own."""
-        return ListResourcesResult(resources=[_to_resource(one) for one in RESOURCES.values()])
+        resources = [
+            McpResource(uri=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type)
+            for one in RESOURCES.values()
+        ]
+        return ListResourcesResult(resources=resources)
 
     async def list_templates(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         """Return the resources with a template of addresses."""
-        return ListResourceTemplatesResult(resource_templates=[_to_template(one) for one in TEMPLATES.values()])
+        templates = [
+            ResourceTemplate(
+                uri_template=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type
+            )
+            for one in TEMPLATES.values()
+        ]
+        return ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(self, context: RequestContext, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Return the present text of a resource."""
@@ -289,35 +298,19 @@ def _to_tool(entry: ToolEntry, caller: Caller) -> Tool:
     )
 
 
-def _to_resource(one: Resource) -> McpResource:
-    return McpResource(uri=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type)
-
-
-def _to_template(one: Resource) -> ResourceTemplate:
-    return ResourceTemplate(
-        uri_template=one.address, name=one.name, title=one.title, description=one.about, mime_type=one.type
-    )
-
-
 def _to_prompt(one: PromptTemplate, caller: Caller) -> Prompt:
     scope_hint = catalog.describe_scope(caller, one.right)
+    needs_scope = bool(one.operations) and caller.scope is None
     arguments = one.arguments if scope_hint is None else {**one.arguments, SCOPE_ARGUMENT: f"{scope_hint}."}
     return Prompt(
         name=one.name,
         title=one.title,
         description=one.about,
         arguments=[
-            PromptArgument(
-                name=name, description=about, required=name != SCOPE_ARGUMENT or _requires_scope(one, caller)
-            )
+            PromptArgument(name=name, description=about, required=name != SCOPE_ARGUMENT or needs_scope)
             for name, about in arguments.items()
         ],
     )
-
-
-def _requires_scope(one: PromptTemplate, caller: Caller) -> bool:
-    """Return whether the caller must name the scope."""
-    return bool(one.operations) and caller.scope is None
 
 
 def normalize_arguments(entry: ToolEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
