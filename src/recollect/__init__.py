@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     )
     from recollect.compat.assistant import assistant_profile, compute_composite_score
     from recollect.compat.five_signal import MemoryScorer, ScoredMemory
+    from recollect.compat.observation_memory import ObservationMemory
     from recollect.compat.observations import (
         ContextScore,
-        ObservationMemory,
         SearchScore,
         recency_score,
         revision_score,
@@ -193,9 +193,9 @@ _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
         "MemoryScorer",
         "ScoredMemory",
     ),
+    "recollect.compat.observation_memory": ("ObservationMemory",),
     "recollect.compat.observations": (
         "ContextScore",
-        "ObservationMemory",
         "SearchScore",
         "recency_score",
         "revision_score",

@@ -169,9 +169,10 @@ def test_an_import_inside_a_function_is_of_something_heavy() -> None:
             },
         ),
         ("import recollect.cli.main", {"apsw", "numpy", "psycopg", "pydantic"}),
+        ("from recollect import SearchScore", {"recollect.engine", "apsw", "asyncio", "numpy"}),
     ],
 )
 def test_loading_the_package_does_not_load_what_is_heavy(code: str, unwanted: set[str]) -> None:
-    script = f"{code}, sys; print(*sys.modules)"
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not unwanted & set(loaded.stdout.split())

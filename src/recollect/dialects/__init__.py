@@ -14,7 +14,7 @@ NEW_PATHS = {
     "composite_scorer": "recollect.compat.five_signal",
     "langgraph": "recollect.integrations.langgraph",
     "lifecycle_rfc": "recollect.compat.agent_memory",
-    "observation_memory": "recollect.compat.observations",
+    "observation_memory": "recollect.compat.observation_memory",
     "observations": "recollect.compat.observations",
     "openai_agents": "recollect.integrations.openai_agents",
     "pydantic_ai": "recollect.integrations.pydantic_ai",

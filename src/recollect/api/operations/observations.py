@@ -21,12 +21,11 @@ from recollect.api.operation import (
     Toolset,
 )
 from recollect.api.operations.memories import require_trust
+from recollect.compat.observation_memory import MAX_SEARCH_RESULTS, ObservationMemory
 from recollect.compat.observations import (
-    MAX_SEARCH_RESULTS,
     FoundObservation,
     MemoryStats,
     Observation,
-    ObservationMemory,
     SaveResult,
     SessionRecord,
     SessionStart,
