@@ -76,7 +76,8 @@ def _refuse_bad_part(part: str) -> None:
     if not isinstance(part, str):
         raise ScopeError(f"scope part {show(part)} is not text")
     if not 1 <= len(part) <= MAX_PART_CHARS:
-        raise ScopeError(f"scope part {show(part)} needs 1 to {MAX_PART_CHARS} characters")
+        remedy = "shorten it" if part else "write the scope without empty parts, as in acme/agent-7"
+        raise ScopeError(f"scope part {show(part)} needs 1 to {MAX_PART_CHARS} characters; {remedy}")
     odd = next(
         (one for one in part if one not in ALLOWED_MARKS and unicodedata.category(one) not in _LETTER_CATEGORIES), None
     )

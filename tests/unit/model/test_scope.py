@@ -53,7 +53,7 @@ def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
     [
         ("", "the scope is empty"),
         ("/acme", "1 to 128 characters"),
-        ("acme//ana", "1 to 128 characters"),
+        ("acme//ana", "1 to 128 characters; write the scope without empty parts, as in acme/agent-7"),
         ("acme/", "1 to 128 characters"),
         ("a b", "has ' '"),
         ("a\tb", r"has '\\t'"),
@@ -62,7 +62,7 @@ def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
         ("a\u200bb", "has"),
         ("..", "has only dots"),
         ("a/./b", "has only dots"),
-        ("a" * (MAX_PART_CHARS + 1), "1 to 128 characters"),
+        ("a" * (MAX_PART_CHARS + 1), "1 to 128 characters; shorten it"),
         ("/".join("a" * (MAX_PARTS + 1)), "1 to 16 parts"),
         ("a" * 100_000, "100000 characters"),
         ("\ud800", "has"),
