@@ -153,7 +153,8 @@ class HostPolicy:
             raise AccessDenied(
                 f"host {show(host)} is not allowed; if this server has that name, add it to server.hosts"
             )
-        if origin is not None and origin not in self.origins and origin.lower() not in _own_origins(host):
+        own_origins = (f"http://{host.lower()}", f"https://{host.lower()}")  # of pages that the host itself serves
+        if origin is not None and origin not in self.origins and origin.lower() not in own_origins:
             raise AccessDenied(
                 f"origin {show(origin)} is not allowed; if you trust its pages, add it to server.origins"
             )
@@ -163,8 +164,3 @@ class HostPolicy:
         name, colon, port = lowered.rpartition(":")
         with_port = colon and port.isdecimal() and port.isascii() and (":" not in name or name.endswith("]"))
         return lowered in self.hosts or bool(with_port and name in self.hosts)
-
-
-def _own_origins(host: str) -> tuple[str, str]:
-    """Return the origins of pages that the host itself serves."""
-    return f"http://{host.lower()}", f"https://{host.lower()}"

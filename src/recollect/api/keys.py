@@ -199,7 +199,7 @@ class KeyFile:
         return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino
 
     def _write(self, keys: Sequence[ApiKey]) -> None:
-        content = {"format": FILE_FORMAT, "keys": [_serialize_key(one) for one in keys]}
+        content = {"format": FILE_FORMAT, "keys": [{**describe_key(one), "digest": one.digest} for one in keys]}
         write_private_file(self.path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -347,10 +347,6 @@ def describe_key(key: ApiKey) -> dict[str, Any]:
         "created_at": key.created_at.isoformat(),
         "expires_at": None if key.expires_at is None else key.expires_at.isoformat(),
     }
-
-
-def _serialize_key(key: ApiKey) -> dict[str, Any]:
-    return {**describe_key(key), "digest": key.digest}
 
 
 def _parse_key(fields: Mapping[str, Any]) -> ApiKey:
