@@ -131,13 +131,8 @@ def demo(store: StoreTarget, ctx: click.Context) -> None:
         if target == IN_MEMORY_TARGET
         else [f"The story is kept in {store.display_name}; name it with --db to go on with it."]
     )
-    output.print_lines(["", *closing_note, *(line.format(recollect=_command_name()) for line in CLOSING)])
-
-
-def _command_name() -> str:
-    """Return the path the user typed to run this program, or `recollect`."""
-    name = sys.argv[0]
-    return name if Path(name).name == "recollect" else "recollect"
+    program = sys.argv[0] if Path(sys.argv[0]).name == "recollect" else "recollect"  # the path the user typed
+    output.print_lines(["", *closing_note, *(line.format(recollect=program) for line in CLOSING)])
 
 
 def _run_command(typed: str, ctx: click.Context) -> None:

@@ -14,7 +14,7 @@ from recollect.cli import formatting, options, output
 from recollect.cli.options import F, StoreTarget, pass_target
 from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES
 from recollect.lifecycle.episodes import FailureMode, Similar
-from recollect.model.draft import Created, Receipt
+from recollect.model.draft import Created
 from recollect.model.enums import Status
 from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Episode, Result
 from recollect.model.format import format_count, format_moment, make_printable
@@ -329,8 +329,9 @@ def format_failures(
 def lesson_table(episode: Episode) -> TextTable:
     """Return the verdict on each lesson and failure of an episode as a table."""
     both = list(zip(_list_lessons(episode), episode.receipts, strict=True)) if episode.receipts else []
-    rows = [(one.id if one.kept else "", _verdict_name(one), name, text) for (name, text), one in both]
-    return TextTable(("id", "verdict", "tag", "text"), rows, [_verdict_notes(one) for _, one in both], LongColumn.WHOLE)
+    rows = [(one.id if one.kept else "", type(one.verdict).__name__.lower(), name, text) for (name, text), one in both]
+    notes = [() if isinstance(one.verdict, Created) else (formatting.describe_verdict(one.verdict),) for _, one in both]
+    return TextTable(("id", "verdict", "tag", "text"), rows, notes, LongColumn.WHOLE)
 
 
 def describe_episode(episode: Episode) -> str:
@@ -392,15 +393,6 @@ def _list_lessons(episode: Episode) -> Iterator[tuple[str, str]]:
 
 def _format_lesson(name: str, text: str, paint: Paint) -> str:
     return f"     {paint(TextStyle.FAINT, f'{name:<{_DETAIL_COLUMNS}}')} {make_printable(text)}"
-
-
-def _verdict_name(receipt: Receipt) -> str:
-    return type(receipt.verdict).__name__.lower()
-
-
-def _verdict_notes(receipt: Receipt) -> tuple[str, ...]:
-    """Return the description of a verdict, or nothing for a new memory."""
-    return () if isinstance(receipt.verdict, Created) else (formatting.describe_verdict(receipt.verdict),)
 
 
 def _format_outcome(episode: Episode) -> str:

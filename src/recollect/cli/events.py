@@ -115,7 +115,10 @@ def browse(store: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
     """
     with store.open_existing() as engine:
         page = engine.browse(key, scope=scope)
-        hints = [] if page.place is not None or page.parts else _explain_no_events(engine, scope)
+        hints: list[str] = []
+        if page.place is None and not page.parts:
+            no_events = f"{scope} has no events; `recollect observe` adds them"
+            hints = output.explain_empty_scope(engine, scope) or [no_events]
     if as_json:
         output.print_json(json_values.timeline_fields(page))
         return
@@ -124,11 +127,6 @@ def browse(store: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
     output.print_table(place_table(page))
     for hint in hints:
         output.print_note(hint)
-
-
-def _explain_no_events(engine: Engine, scope: Scope) -> list[str]:
-    """Explain an empty timeline: the scope is empty, or no events were observed in it."""
-    return output.explain_empty_scope(engine, scope) or [f"{scope} has no events; `recollect observe` adds them"]
 
 
 @click.command(short_help="Show the events that a grip rests on.")

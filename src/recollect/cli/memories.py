@@ -268,7 +268,7 @@ def erase(
     """
     if (id is not None) + (source is not None) + everything != 1:
         raise click.UsageError("Use exactly one of --id ID, --source ID and --everything.")
-    if not yes and not _can_prompt():
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("not a terminal; pass --yes to erase for good")
     with store.open_existing() as engine:
         for hint in [] if id is not None else output.explain_empty_scope(engine, scope):
@@ -282,10 +282,6 @@ def erase(
     if not erasure.proven:
         output.print_note(UNSWEPT_REMEDY if store.is_database else UNPROVED_REMEDY)
         ctx.exit(1)
-
-
-def _can_prompt() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _confirmation_question(engine: Engine, scope: Scope, id: str | None, source: str | None) -> str:

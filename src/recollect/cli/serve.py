@@ -206,15 +206,11 @@ def _open_key_file() -> KeyFile:
 
 def _key_table(api_keys: list[ApiKey]) -> TextTable:
     at = datetime.now(UTC)
-    rows = [(one.id, one.name, _format_expiry(one, at), one.provenance.value, _format_grants(one)) for one in api_keys]
+    rows: list[tuple[str, ...]] = []
+    for one in api_keys:
+        expiry = "–"
+        if one.expires_at is not None:
+            expiry = f"{'' if one.is_valid(at) else 'expired '}{format_moment(one.expires_at)}"
+        grants = ", ".join(f"{' '.join(sorted(grant.rights))} in {grant.reach}" for grant in one.grants)
+        rows.append((one.id, one.name, expiry, one.provenance.value, grants))
     return TextTable(("id", "name", "expires", "provenance", "allows"), rows)
-
-
-def _format_expiry(key: ApiKey, at: datetime) -> str:
-    if key.expires_at is None:
-        return "–"
-    return f"{'' if key.is_valid(at) else 'expired '}{format_moment(key.expires_at)}"
-
-
-def _format_grants(key: ApiKey) -> str:
-    return ", ".join(f"{' '.join(sorted(one.rights))} in {one.reach}" for one in key.grants)
