@@ -284,7 +284,8 @@ class Option:
             return None
         if self.secret and not isinstance(value, str):  # its value is not shown
             raise FieldError(f"{type(value).__name__} is not a string", field=self.path)
-        return self._checker(self.path, value)
+        checked_type = self.type if self.type in VALUE_CHECKS else get_origin(self.type)
+        return VALUE_CHECKS[checked_type](self.path, value)
 
     def read(self, text: str) -> Any:
         """Parse a text from the environment or the command line."""
@@ -298,10 +299,6 @@ class Option:
             problem = f"{show(text)} is not a boolean; use true, false, 1, 0, yes or no"
             raise FieldError(problem, field=self.path) from error
         return self.check(value)
-
-    @property
-    def _checker(self) -> Callable[[str, Any], Any]:
-        return VALUE_CHECKS[self.type if self.type in VALUE_CHECKS else get_origin(self.type)]
 
 
 def _parse_bool(text: str) -> bool:
