@@ -122,18 +122,15 @@ def read_label(field: str, value: Any) -> str | None:
     """Return a name or id without invisible characters; `None` if nothing is left."""
     if value is None:
         return None
-    text = validation.require_text(field, _number_to_text(value))
+    if type(value) is int and abs(value) < MAX_NUMERIC_ID:
+        value = str(value)
+    text = validation.require_text(field, value)
     if len(text) > 4 * validation.MAX_ID_CHARS:
         raise FieldError(f"has {len(text)} characters; at most {validation.MAX_ID_CHARS} are allowed", field=field)
     label = " ".join(text.split())
     if validation.find_invisible_character(label) is not None:
         label = " ".join("".join(one for one in label if validation.find_invisible_character(one) is None).split())
     return validation.require_id(field, label) if label else None
-
-
-def _number_to_text(value: Any) -> Any:
-    """Return an integer id as text; any other value unchanged."""
-    return str(value) if type(value) is int and abs(value) < MAX_NUMERIC_ID else value
 
 
 def read_tags(value: Any, assumed: Counter[str]) -> tuple[str, ...]:
@@ -314,7 +311,8 @@ class DraftStream(Iterator[Draft]):
             if draft.id is not None:
                 self.spots[draft.id] = spot
             hash = bytes.fromhex(said_hash(draft.text, draft.speaker, draft.kind or Kind.OBSERVATION))
-            plain = _without_extras(draft) if hash in texts else draft
+            # The tags and metadata of a repeated text would override the first one's.
+            plain = replace(draft, tags=(), metadata=None) if hash in texts else draft
             # A dated draft is recognized by its date when it is imported again.
             yield self._with_key(plain) if plain.at is None else plain
             texts.add(hash)
@@ -364,11 +362,6 @@ class DraftStream(Iterator[Draft]):
 def join_path(*places: str | None) -> str:
     """Join the path to a field, such as results[3].memory."""
     return ".".join(filter(None, places))
-
-
-def _without_extras(draft: Draft) -> Draft:
-    """Return a repeated text without tags and metadata, which would override the first one's."""
-    return replace(draft, tags=(), metadata=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,7 +87,7 @@ class Mem0Reader:
             at=at,
             valid_until=read_end("expiration_date", found.get("expiration_date"), notes.assumed),
             provenance=Provenance.IMPORT,
-            source=self._setting.source if mem0_id is None else _source_id(mem0_id),
+            source=self._setting.source if mem0_id is None else validation.require_id("id", f"{FORMAT_NAME}:{mem0_id}"),
             metadata=self._merge_metadata(found),
         )
 
@@ -124,11 +124,6 @@ class Mem0Reader:
         field, end = find_first_field(found, ("target", "destination"))
         self._setting.notes.assumed["memories without a date are observed now"] += 1
         return draft_relation(self._setting, FORMAT_NAME, start, relation, require_name(field, end))
-
-
-def _source_id(id: str) -> str:
-    """Return the source id of a mem0 memory; raise if it is too long for an id."""
-    return validation.require_id("id", f"{FORMAT_NAME}:{id}")
 
 
 def _is_mem0(record: Any) -> bool:
