@@ -203,7 +203,9 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(message)
 
     def _refuse_inside_a_file(self, path: str) -> None:
-        file = next((one for one in _parent_folders(path) if self._get_file(one) is not None), None)
+        parts = path.split("/")
+        folders = ["/".join(parts[:length]) for length in range(3, len(parts))]  # those below /memories
+        file = next((one for one in folders if self._get_file(one) is not None), None)
         if file is not None:
             raise ToolError(f"The path {file} is a file, so nothing can be inside of it")
 
@@ -352,12 +354,6 @@ def _shorten_path(path: str) -> str:
 
 def _topic_key(path: str) -> str:
     return to_topic_key("", path)
-
-
-def _parent_folders(path: str) -> list[str]:
-    """Return the folders above a path, below /memories."""
-    parts = path.split("/")
-    return ["/".join(parts[:length]) for length in range(3, len(parts))]
 
 
 def _file_content(memory: Memory) -> str:
