@@ -77,7 +77,7 @@ class MemoryScorer:
         at = coercion.datetime_or_now(self.now)
         question = coercion.read_optional(coercion.to_vector, "query_embedding", query_embedding)
         scored = [_score(memory, index, question, at) for index, memory in enumerate(memories)]
-        return sorted(scored, key=lambda one: (-one.composite_score, _id_text(one.memory)))
+        return sorted(scored, key=lambda one: (-one.composite_score, str(one.memory.get("id", ""))))
 
 
 def _score(memory: dict[str, Any], index: int, question: tuple[float, ...] | None, at: datetime) -> ScoredMemory:
@@ -169,7 +169,3 @@ def _normalize(vector: tuple[float, ...]) -> list[float] | None:
     scaled = [part / largest for part in vector]
     length = math.hypot(*scaled)
     return [part / length for part in scaled]
-
-
-def _id_text(memory: Mapping[str, Any]) -> str:
-    return str(memory.get("id", ""))
