@@ -34,7 +34,6 @@ from recollect.model.context import (
 )
 from recollect.model.format import format_count, make_printable
 from recollect.model.memory import MemoryId
-from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
 from recollect.protocols import ProgressListener
 from recollect.ranking.profile import Profile
@@ -488,12 +487,10 @@ def describe_left_out(left_out: Mapping[SkipReason, int]) -> Iterator[str]:
 
 def _too_few_questions_error(experiences: TrainingSet, questions: int) -> InvalidInput:
     left_out = ", ".join(describe_left_out(experiences.left_out))
-    counted, scopes = format_count(questions, "question"), _name_scopes(experiences.scopes)
+    scopes = ", ".join(make_printable(str(one)) for one in experiences.scopes[:MAX_NAMED_SCOPES])
+    if len(experiences.scopes) > MAX_NAMED_SCOPES:
+        scopes += f" and {len(experiences.scopes) - MAX_NAMED_SCOPES} more"
+    counted = format_count(questions, "question")
     amount = f"there is feedback on {counted} in {scopes}{f' (left out: {left_out})' if left_out else ''}"
     remedy = OTHER_PROFILE_REMEDY if experiences.left_out.get(SkipReason.OTHER_PROFILE) else "give more"
     return InvalidInput(f"{amount}, but tuning needs at least {MIN_QUESTIONS}; {remedy}, or name more scopes")
-
-
-def _name_scopes(scopes: Sequence[Scope]) -> str:
-    names = [make_printable(str(one)) for one in scopes[:MAX_NAMED_SCOPES]]
-    return ", ".join(names) + (f" and {len(scopes) - MAX_NAMED_SCOPES} more" if len(scopes) > MAX_NAMED_SCOPES else "")

@@ -43,10 +43,11 @@ def plot_bars(title: str, groups: Sequence[tuple[str, Sequence[PlotBar]]], serie
     """Plot a group of bars for each label, one bar a series, with whiskers for the interval."""
     room = (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) / len(groups)
     width = min(0.8 * room / len(series), 56.0)
+    label_chars = max(min(int(room / 7), MAX_LABEL_CHARS), 3)
     parts: list[str] = []
     for place, (label, values) in enumerate(groups):
         middle = LEFT_MARGIN + room * (place + 0.5)
-        parts.append(_svg_text(middle, PLOT_HEIGHT - BOTTOM_MARGIN + 18, _shorten_label(label, room), "middle"))
+        parts.append(_svg_text(middle, PLOT_HEIGHT - BOTTOM_MARGIN + 18, shorten(label, label_chars), "middle"))
         for number, (name, bar) in enumerate(zip(series, values, strict=True)):
             left = middle + (number - len(series) / 2) * width
             tooltip = f"{name}, {label}: {bar.value:.3f} [{bar.low:.3f}, {bar.high:.3f}]"
@@ -105,10 +106,6 @@ def plot_served_queries(title: str, series: Sequence[tuple[str, Sequence[int], i
 def _share_to_y(value: float) -> float:
     """Return the y coordinate of a share."""
     return TOP_MARGIN + (PLOT_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN) * (1.0 - value)
-
-
-def _shorten_label(label: str, room: float) -> str:
-    return shorten(label, max(min(int(room / 7), MAX_LABEL_CHARS), 3))
 
 
 def _svg_text(x: float, y: float, text: str, anchor: str) -> str:
@@ -253,7 +250,8 @@ def _render_body(report: EvaluationReport) -> Iterable[str]:
     legend = _render_legend(names)
     yield "<h2>Figures</h2>"
     yield _render_table(["", *names], _figure_rows(wholes))
-    yield _render_figure("Every measure, with its 95 % interval", legend, _measure_bars(wholes, names))
+    bars = [(name, [_interval_bar(whole, name) for whole in wholes]) for name in wholes[0].means]
+    yield _render_figure("Every measure, with its 95 % interval", legend, plot_bars("Measures by profile", bars, names))
     curves = [(outcome.profile, outcome.curve) for outcome in outcomes]
     yield _render_figure(
         f"Recall among the first 1 to {len(outcomes[0].curve)}", legend, plot_curves("Recall by k", curves)
@@ -278,11 +276,6 @@ def _figure_rows(wholes: Sequence[MeanFigures]) -> list[list[str]]:
     measured = [[name, *(_mean_cell(whole, name) for whole in wholes)] for name in wholes[0].means]
     others = [report.other_figures(whole) for whole in wholes]
     return measured + [[_escape_line(name), *(_escape_line(cells[name]) for cells in others)] for name in others[0]]
-
-
-def _measure_bars(wholes: Sequence[MeanFigures], names: Sequence[str]) -> str:
-    groups = [(name, [_interval_bar(whole, name) for whole in wholes]) for name in wholes[0].means]
-    return plot_bars("Measures by profile", groups, names)
 
 
 def _render_categories(outcomes: Sequence[ProfileEvaluation], legend: str) -> Iterable[str]:

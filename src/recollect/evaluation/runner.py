@@ -54,16 +54,12 @@ class StoredHistory:
         if len(self.sources) == 1:
             return list(sources)
         current = self.version_at(at)
-        return [id for id, source in sources.items() if _have_same_meaning(source, current)]
+        return [id for id, source in sources.items() if source.hash == current.hash or are_paraphrases(source, current)]
 
     @property
     def merged_count(self) -> int:
         """How many sources repeat an earlier one."""
         return len(self.sources) - len({paraphrase_key(one) or one.hash for one in self.sources})
-
-
-def _have_same_meaning(one: Memory, other: Memory) -> bool:
-    return one.hash == other.hash or are_paraphrases(one, other)
 
 
 @dataclass(frozen=True, slots=True)
