@@ -58,10 +58,11 @@ def usage_fields(usage: Usage) -> dict[str, Any]:
 
 def receipt_fields(receipt: Receipt) -> dict[str, Any]:
     """Return the verdict on a write as JSON fields, with the resulting memory if one is kept."""
-    is_kept = receipt.kept
+    is_kept, verdict = receipt.kept, receipt.verdict
     return {
         "id": receipt.id if is_kept else None,
-        **_verdict_fields(receipt),
+        "verdict": type(verdict).__name__.lower(),
+        **{one.name: getattr(verdict, one.name) for one in fields(verdict)},
         "redacted": list(receipt.redacted),
         "memory": memory_fields(receipt.memory) if is_kept else None,
     }
@@ -232,13 +233,6 @@ def _to_json(value: Any) -> Any:
             return dict(value)
         case _:
             return value
-
-
-def _verdict_fields(receipt: Receipt) -> dict[str, Any]:
-    """Return the name and the fields of a verdict as JSON fields."""
-    verdict = receipt.verdict
-    details = {one.name: getattr(verdict, one.name) for one in fields(verdict)}
-    return {"verdict": type(verdict).__name__.lower(), **details}
 
 
 def _ranking_header(ranking: Ranking) -> dict[str, Any]:
