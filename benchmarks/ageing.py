@@ -56,8 +56,8 @@ class Measured:
         """Plan the job, do it, and find that nothing is left to do."""
         engine = self._engine
         self.tell(f"plan of {job.value}", lambda: engine.plan(job, scope=SCOPE), lambda plan: len(plan.steps))
-        runs = self.tell(job.value, lambda: engine.run(job, scope=SCOPE), _written)
-        self.tell(f"{job.value} again", lambda: engine.run(job, scope=SCOPE), _written)
+        runs = self.tell(job.value, lambda: engine.admin.run(job, scope=SCOPE), _written)
+        self.tell(f"{job.value} again", lambda: engine.admin.run(job, scope=SCOPE), _written)
         return runs
 
     def undo(self, runs: Sequence[Run]) -> None:
@@ -74,7 +74,7 @@ def measure(count: int, folder: Path) -> None:
     with recollect.open(folder / "life.db", embedder="hashing", clock=lambda: LATER, settings=SETTINGS) as engine:
         measured = Measured(engine)
         measured.observe(life(count, days=364))
-        measured.tell("rollup", lambda: engine.rollup(scope=SCOPE), lambda rolled: rolled.changed)
+        measured.tell("rollup", lambda: engine.timeline.rollup(scope=SCOPE), lambda rolled: rolled.changed)
         pruned = measured.age(Job.PRUNE_VECTORS)
         rebuilt = measured.age(Job.REBUILD_INDEX)
         measured.undo(rebuilt)

@@ -135,7 +135,9 @@ class Life:
 
     def learned(self, places: PositionBias | None = None, start: Profile = START) -> FeedbackOrigin:
         """What is learned from all that was said, beginning with a profile; places are found, unless they are given."""
-        told = TrainingSet.merge([self.engine.experience(scope=scope, profile=start) for scope in SCOPES])
+        told = TrainingSet.merge(
+            [self.engine.contexts.training_examples(scope=scope, profile=start) for scope in SCOPES]
+        )
         return tune_on_feedback(told, start, folds=5, seed=0, report_progress=ignore_progress, places=places)
 
     def content(self, profiles: Sequence[Profile]) -> list[Floats]:

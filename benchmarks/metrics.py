@@ -295,20 +295,20 @@ def work() -> Figures:
 
         def recall_after_remember(question: str) -> int:
             remember(question)
-            engine.flush()
+            engine.admin.flush()
             counter.reset()
             return recall(question)
 
         calls: Sequence[Callable[[str], int | None]] = (recall, remember, recall_after_remember)
         for question in questions[:2]:
             recall(question)
-        engine.flush()
+        engine.admin.flush()
         for call in calls:
             counts: list[tuple[int, int, int | None]] = []
             for question in questions:
                 counter.reset()
                 scored = call(question)
-                engine.flush()
+                engine.admin.flush()
                 counts.append((counter.statements, counter.memories, scored))
             name = f"work.{call.__name__}"
             figures[f"{name}.sql_statements"] = statistics.fmean(one[0] for one in counts)

@@ -61,18 +61,18 @@ def measure(count: int, folder: Path) -> None:
 
         kept, observing = timed(lambda: observe(life(count, DAYS)))
         print(f"observed {kept:,} events in {observing:.1f} s, {kept / observing:,.0f} a second")
-        done, first = timed(lambda: engine.rollup(scope=SCOPE))
+        done, first = timed(lambda: engine.timeline.rollup(scope=SCOPE))
         _tell(f"first rollup, {done.changed:,} records", first, observing)
-        _, idle = timed(lambda: engine.rollup(scope=SCOPE))
+        _, idle = timed(lambda: engine.timeline.rollup(scope=SCOPE))
         _tell("again, with nothing to do but to look at what the first one wrote", idle, observing)
-        _, idle = timed(lambda: engine.rollup(scope=SCOPE))
+        _, idle = timed(lambda: engine.timeline.rollup(scope=SCOPE))
         _tell("and again", idle, observing)
         more = BEGAN + timedelta(days=DAYS, hours=9)
         engine.observe([{"text": "one more day", "at": more, "session": "last"}], scope=SCOPE)
-        done, day = timed(lambda: engine.rollup(scope=SCOPE))
+        done, day = timed(lambda: engine.timeline.rollup(scope=SCOPE))
         _tell(f"after one day more, {done.changed:,} records", day, observing)
         for key in (None, "2025", "2025-06", "2025-06-03"):
-            _, browsing = timed(lambda key=key: engine.browse(key, scope=SCOPE))  # type: ignore[misc]
+            _, browsing = timed(lambda key=key: engine.timeline.browse(key, scope=SCOPE))  # type: ignore[misc]
             _tell(f"browsing {key or 'all years'}", browsing, observing)
 
 

@@ -63,9 +63,9 @@ def topics(count: int, folder: Path) -> None:
             part = zip(texts[start : start + 5_000], vectors[start : start + 5_000], strict=True)
             engine.remember_all([{"text": text, "vector": vector.tolist()} for text, vector in part], scope=SCOPE)
         engine.brief(scope=SCOPE)  # what is read once, is read before
-        done, first = timed(lambda: engine.refresh_topics(scope=SCOPE))
-        _, again = timed(lambda: engine.refresh_topics(scope=SCOPE))
-        found, listing = timed(lambda: engine.topics(scope=SCOPE))
+        done, first = timed(lambda: engine.topics.refresh(scope=SCOPE))
+        _, again = timed(lambda: engine.topics.refresh(scope=SCOPE))
+        found, listing = timed(lambda: engine.topics.list(scope=SCOPE))
     print(
         f"{count:>9,} memories  refresh {first:6.2f} s  again {again:6.2f} s  the best {len(found)} {listing:5.2f} s  "
         f"{done.grouped:,} of {done.memories:,} in {done.topics:,} topics"
@@ -86,9 +86,9 @@ def events(count: int, folder: Path) -> None:
     with recollect.open(folder / f"events-{count}.db", embedder="hashing") as engine:
         for start in range(0, count, 5_000):
             engine.observe(said[start : min(start + 5_000, count)], scope=SCOPE)
-        done, first = timed(lambda: engine.extract_events(scope=SCOPE))
+        done, first = timed(lambda: engine.timeline.extract_events(scope=SCOPE))
         engine.observe(said[count:], scope=SCOPE)
-        more, next_night = timed(lambda: engine.extract_events(scope=SCOPE))
+        more, next_night = timed(lambda: engine.timeline.extract_events(scope=SCOPE))
     receipts = sum(len(one.receipts) for one in done.extracted)
     print(
         f"{done.events:>9,} events    extract {first:6.2f} s ({done.events / first:,.0f} a second), "

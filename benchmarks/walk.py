@@ -123,12 +123,12 @@ def walk(name: str) -> Walk:
             calls: dict[str, Callable[[], None]] = {"recall": recall, "remember": remember}
             for _ in range(2):
                 calls[name]()
-                engine.flush()
+                engine.admin.flush()
             walk.steps.clear()
             sys.setprofile(walk.follow)
             calls[name]()
             sys.setprofile(None)
-            engine.flush()
+            engine.admin.flush()
             return Walk(list(walk.steps))
 
 

@@ -41,7 +41,7 @@ def main() -> None:
                 said = f"refused: {refused}"
             print("\n".join(f"    {line}" for line in said.splitlines()))
 
-        file = memory.kept(ANA, scope=SCOPE)
+        file = memory.items.get(ANA, scope=SCOPE)
         assert file is not None
         print(f"what {ANA} said:")
         for version in memory.history(file.id, scope=SCOPE):

@@ -64,7 +64,7 @@ def main() -> None:
                     best = memory.search(one, scope=scope, limit=1)[0]
                     print("\n".join(f"       {line}" for line in str(best.explanation).splitlines()))
 
-        seat = memory.kept("langgraph:seat", scope=scope)
+        seat = memory.items.get("langgraph:seat", scope=scope)
         assert seat is not None
         print(f"what {scope} said of the seat: {[one.text for one in memory.history(seat.id, scope=scope)]}")
 

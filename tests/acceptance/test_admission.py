@@ -115,7 +115,7 @@ def test_what_is_private_or_secret_reaches_neither_embedder_nor_file_nor_log_nor
     memory.why(receipts[0].id, asked, scope=ANA)
     memory.curator.quarantine(receipts[3].id, f"it has {TOKEN}", scope=ANA)
     memory.curator.merge([receipts[0].id, receipts[4].id], f"both: {said}", scope=ANA)
-    memory.flush()
+    memory.admin.flush()
     exported = "".join(memory.export())
     shown = "".join(map(repr, receipts)) + context.text + exported + caplog.text + "".join(capfd.readouterr())
     bytes_of_all_files = content(tmp_path)  # the write-ahead log is one of them, for the store is open
@@ -151,7 +151,7 @@ def test_the_same_in_other_words_is_reinforced(memory: recollect.Engine) -> None
     again = memory.remember("ana lives in Rome", scope=ANA)
     assert again.verdict == Reinforced(first.id, "the same in other words")
     assert (again.id, again.other, again.memory.text) == (first.id, first.id, "Ana lives in Rome.")
-    assert memory.usage(first.id, scope=ANA).echoed == 1
+    assert memory.contexts.usage(first.id, scope=ANA).echoed == 1
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_revision_is_not_older_than_what_it_revises(memory: recollect.Engine) 
     since = second.memory.updated_at
     assert since is not None
     problem = f"field 'at': .* is before {re.escape(since.isoformat())}, the time of the present text"
-    with pytest.raises(recollect.FieldError, match=problem):
+    with pytest.raises(recollect.errors.FieldError, match=problem):
         memory.revise(first.id, "Ana stands", scope=ANA, at=since - timedelta(microseconds=1))
     assert len(memory.history(first.id, scope=ANA)) == 2
     revised = memory.revise(first.id, "Ana stands", scope=ANA, at=since).memory

@@ -76,7 +76,7 @@ def test_importance_is_set_exactly_also_lower_and_to_unknown(memory: recollect.E
     assert (last.verdict, last.memory.importance) == (Changed("of unknown importance"), None)
     assert [one.importance for one in memory.history(id, scope=ANA)] == [0.8, 0.1, None]
     for wrong in (2, -0.1, float("nan"), "much", True):
-        with pytest.raises(recollect.FieldError, match="field 'importance'"):
+        with pytest.raises(recollect.errors.FieldError, match="field 'importance'"):
             curator.weigh(id, wrong, scope=ANA)  # type: ignore[arg-type]
 
 
@@ -184,11 +184,11 @@ def test_what_cannot_be_merged_is_refused_and_nothing_changes(memory: recollect.
     memory.forget(ids[2], scope=ANA)
     before = all_of(memory)
     for wrong, error, problem in (
-        ([ids[0]], recollect.FieldError, "name at least 2 memories"),
-        ([], recollect.FieldError, "name at least 2 memories"),
-        (ids[0], recollect.FieldError, "is not a list"),
-        ([ids[0], ids[1], ids[0]], recollect.FieldError, "occurs twice"),
-        ([str(number) for number in range(MAX_LIST_ITEMS + 1)], recollect.FieldError, "at most 64"),
+        ([ids[0]], recollect.errors.FieldError, "name at least 2 memories"),
+        ([], recollect.errors.FieldError, "name at least 2 memories"),
+        (ids[0], recollect.errors.FieldError, "is not a list"),
+        ([ids[0], ids[1], ids[0]], recollect.errors.FieldError, "occurs twice"),
+        ([str(number) for number in range(MAX_LIST_ITEMS + 1)], recollect.errors.FieldError, "at most 64"),
         ([ids[0], theirs], recollect.NotFound, "there is no memory"),
         ([ids[0], "nobody"], recollect.NotFound, "there is no memory 'nobody'"),
         ([ids[0], team], recollect.NotFound, "belongs to acme, which shares it"),
@@ -274,7 +274,7 @@ def test_one_may_take_the_place_of_another_at_a_moment_that_is_given(
 
 def test_what_cannot_take_a_place_is_refused(memory: recollect.Engine, curator: Curator) -> None:
     old, new = (memory.remember(text, scope=ANA).id for text in (SEAT, "Ana wants to sit at the aisle"))
-    with pytest.raises(recollect.FieldError, match="cannot supersede itself"):
+    with pytest.raises(recollect.errors.FieldError, match="cannot supersede itself"):
         curator.supersede(old, old, scope=ANA)
     with pytest.raises(recollect.NotFound):
         curator.supersede(old, "nobody", scope=ANA)
@@ -352,7 +352,7 @@ def test_what_is_quarantined_is_not_recalled_and_says_why_until_it_is_released(
     with pytest.raises(recollect.Conflict, match="is forgotten and is not recalled; nothing to quarantine"):
         curator.quarantine(id, "a joke", scope=ANA)
     for wrong in ("", " ", "x" * 513, 7):
-        with pytest.raises(recollect.FieldError, match="field 'reason'"):
+        with pytest.raises(recollect.errors.FieldError, match="field 'reason'"):
             curator.quarantine(id, wrong, scope=ANA)  # type: ignore[arg-type]
 
 
@@ -585,9 +585,9 @@ def test_only_a_preview_of_the_same_source_is_expected(memory: recollect.Engine,
     a_source(memory)
     preview = curator.purge("letter-7", scope=ANA)
     for wrong in (True, list(preview.ids), Purge(scope=preview.scope, source="letter-8", memories=preview.memories)):
-        with pytest.raises(recollect.FieldError, match="field 'expected'"):
+        with pytest.raises(recollect.errors.FieldError, match="field 'expected'"):
             curator.purge("letter-7", scope=ANA, expected=wrong)  # type: ignore[arg-type]
-    with pytest.raises(recollect.FieldError, match="field 'source'"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'source'"):
         curator.purge(" ", scope=ANA)
 
 
@@ -659,7 +659,7 @@ def test_what_is_erased_does_not_come_back(memory: recollect.Engine, curator: Cu
     with pytest.raises(recollect.NotFound, match="run 999 does not exist; the last run is 2"):
         curator.undo(999, scope=ANA)
     for wrong in (-1, "1", None, True):
-        with pytest.raises(recollect.FieldError, match="field 'run'"):
+        with pytest.raises(recollect.errors.FieldError, match="field 'run'"):
             curator.undo(wrong, scope=ANA)  # type: ignore[arg-type]
 
 

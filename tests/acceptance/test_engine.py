@@ -75,7 +75,7 @@ def test_a_store_keeps_everything_for_the_next_one_who_opens_it(path: Path, cloc
     with recollect.open(path, embedder="hashing", clock=clock) as memory:
         receipt = memory.remember(SEAT, scope=ANA, **everything)
     with recollect.open(path, clock=clock) as memory:
-        assert memory.embedder == "hashing-256"
+        assert memory.admin.embedder == "hashing-256"
         kept = memory.get(receipt.id, scope=ANA)
         assert kept == receipt.memory
         for name in everything:
@@ -91,7 +91,7 @@ def test_the_same_words_are_reinforced_and_others_are_created(memory: recollect.
     again = memory.remember("  Ana prefers\nwindow seats ", scope=ANA)
     other = memory.remember(SEAT, scope="acme/ben")
     assert (first.verdict, again.verdict, other.verdict) == (Created(), Reinforced(first.id), Created())
-    assert (again.id, memory.usage(first.id, scope=ANA).echoed) == (first.id, 1)
+    assert (again.id, memory.contexts.usage(first.id, scope=ANA).echoed) == (first.id, 1)
     assert len(memory.memories(scope=ANA)) == 1
 
 
@@ -132,18 +132,22 @@ def test_all_drafts_are_remembered_or_none(memory: recollect.Engine) -> None:
 @pytest.mark.parametrize(
     ("given", "error", "problem"),
     [
-        ({"text": " "}, recollect.FieldError, "field 'text': is blank"),
-        ({"text": "x" * (MAX_TEXT_BYTES + 1)}, recollect.FieldError, "at most 1048576 bytes"),
-        ({"text": "a\0"}, recollect.FieldError, "NUL"),
-        ({"scope": ""}, recollect.ScopeError, "the scope is empty"),
-        ({"kind": "factt"}, recollect.FieldError, "did you mean 'fact'"),
-        ({"at": datetime(2026, 1, 15, 12, 0, 1, tzinfo=UTC)}, recollect.FieldError, "field 'at': .* in the future"),
-        ({"at": datetime(2026, 1, 1)}, recollect.FieldError, "no time zone"),
-        ({"importance": 2}, recollect.FieldError, "field 'importance'"),
-        ({"vector": [0.0] * 256}, recollect.FieldError, "no direction"),
-        ({"vector": [1.0] * 255}, recollect.FieldError, "has 255 dimensions; expected a vector of hashing-256"),
-        ({"vector": [float("inf")] * 256}, recollect.FieldError, "not a finite number"),
-        ({"metadata": {"a": float("nan")}}, recollect.FieldError, "field 'metadata'"),
+        ({"text": " "}, recollect.errors.FieldError, "field 'text': is blank"),
+        ({"text": "x" * (MAX_TEXT_BYTES + 1)}, recollect.errors.FieldError, "at most 1048576 bytes"),
+        ({"text": "a\0"}, recollect.errors.FieldError, "NUL"),
+        ({"scope": ""}, recollect.errors.ScopeError, "the scope is empty"),
+        ({"kind": "factt"}, recollect.errors.FieldError, "did you mean 'fact'"),
+        (
+            {"at": datetime(2026, 1, 15, 12, 0, 1, tzinfo=UTC)},
+            recollect.errors.FieldError,
+            "field 'at': .* in the future",
+        ),
+        ({"at": datetime(2026, 1, 1)}, recollect.errors.FieldError, "no time zone"),
+        ({"importance": 2}, recollect.errors.FieldError, "field 'importance'"),
+        ({"vector": [0.0] * 256}, recollect.errors.FieldError, "no direction"),
+        ({"vector": [1.0] * 255}, recollect.errors.FieldError, "has 255 dimensions; expected a vector of hashing-256"),
+        ({"vector": [float("inf")] * 256}, recollect.errors.FieldError, "not a finite number"),
+        ({"metadata": {"a": float("nan")}}, recollect.errors.FieldError, "field 'metadata'"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_kept(
@@ -177,7 +181,7 @@ def test_an_id_of_another_scope_is_answered_like_one_that_does_not_exist(memory:
     for ask in (
         lambda id: memory.get(id, scope=ANA),
         lambda id: memory.history(id, scope=ANA),
-        lambda id: memory.usage(id, scope=ANA),
+        lambda id: memory.contexts.usage(id, scope=ANA),
         lambda id: memory.why(id, "secret", scope=ANA),
         lambda id: memory.forget(id, scope=ANA),
         lambda id: memory.restore(id, scope=ANA),
@@ -259,9 +263,9 @@ def test_as_of_asks_what_was_so_and_known_at_what_was_known(memory: recollect.En
     assert found(memory.search("flies", scope=ANA, known_at=start - timedelta(days=1))) == []
     late: list[dict[str, Any]] = [{"as_of": clock() + timedelta(1)}, {"known_at": clock() + timedelta(1)}]
     for wrong in late:
-        with pytest.raises(recollect.FieldError, match="in the future"):
+        with pytest.raises(recollect.errors.FieldError, match="in the future"):
             memory.search("flies", scope=ANA, **wrong)
-    with pytest.raises(recollect.FieldError, match="field 'as_of'"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'as_of'"):
         memory.search("flies", scope=ANA, as_of=clock(), known_at=told)
 
 
@@ -313,9 +317,9 @@ def test_only_what_was_packed_counts_as_served(memory: recollect.Engine, clock: 
     memory.recall("what does Ana like?", scope=ANA, tokens=200, known_at=clock())
     brief = memory.brief(scope=ANA, tokens=200)
     assert [one.id for one in brief.packed] == [short]
-    usage = memory.usage(short, scope=ANA)
+    usage = memory.contexts.usage(short, scope=ANA)
     assert (usage.served, usage.last_served_at) == (2, clock())
-    assert memory.usage(long, scope=ANA).served == 0
+    assert memory.contexts.usage(long, scope=ANA).served == 0
 
 
 def test_feedback_moves_usefulness_and_only_for_what_was_handed_over(memory: recollect.Engine) -> None:
@@ -326,10 +330,10 @@ def test_feedback_moves_usefulness_and_only_for_what_was_handed_over(memory: rec
     memory.feedback(context.id, scope=ANA, helped=[id])
     memory.feedback(context.id, scope=ANA, helped=[id])
     memory.feedback(context.id, scope=ANA, misled=[id], by="ben")
-    usage = memory.usage(id, scope=ANA)
+    usage = memory.contexts.usage(id, scope=ANA)
     assert (usage.helped, usage.misled, usage.usefulness) == (1, 1, 2 / 4)
     memory.feedback(context.id, scope=ANA, misled=[id])
-    assert memory.usage(id, scope=ANA).usefulness == 1 / 4
+    assert memory.contexts.usage(id, scope=ANA).usefulness == 1 / 4
     (part,) = [part for part in memory.search(QUESTION, scope=ANA)[0].explanation.parts if part.signal == "usefulness"]
     assert (part.value, part.assumed) == (1 / 4, False)
     for problem, name, scope, handed in (
@@ -341,7 +345,7 @@ def test_feedback_moves_usefulness_and_only_for_what_was_handed_over(memory: rec
             memory.feedback(name, scope=scope, helped=[handed])
     with pytest.raises(recollect.InvalidInput, match="have both helped and misled"):
         memory.feedback(context.id, scope=ANA, helped=[id], misled=[id])
-    with pytest.raises(recollect.FieldError, match=r"field 'helped': .* is not a list"):
+    with pytest.raises(recollect.errors.FieldError, match=r"field 'helped': .* is not a list"):
         memory.feedback(context.id, scope=ANA, helped=id)
 
 
@@ -358,11 +362,11 @@ def test_many_votes_in_one_context_are_one_and_in_many_contexts_five(memory: rec
     context = memory.recall(QUESTION, scope=ANA)
     for _ in range(100):
         memory.feedback(context.id or "", scope=ANA, helped=[id])
-    assert memory.usage(id, scope=ANA).helped == 1
+    assert memory.contexts.usage(id, scope=ANA).helped == 1
     for _ in range(8):
         another = memory.recall(QUESTION, scope=ANA)
         memory.feedback(another.id or "", scope=ANA, helped=[id])
-    assert memory.usage(id, scope=ANA).helped == 5
+    assert memory.contexts.usage(id, scope=ANA).helped == 5
 
 
 def test_a_pinned_memory_is_in_every_context_that_has_room_for_it(memory: recollect.Engine) -> None:
@@ -403,13 +407,13 @@ def test_a_question_may_be_the_last_turns_of_a_conversation(memory: recollect.En
 
 @pytest.mark.parametrize("query", ["", "  \n", [], [""], [{"content": " "}]])
 def test_an_empty_question_is_refused_with_the_remedy(memory: recollect.Engine, query: Any) -> None:
-    with pytest.raises(recollect.FieldError, match="field 'query': is empty; ask something, or use `brief`"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'query': is empty; ask something, or use `brief`"):
         memory.search(query, scope=ANA)
 
 
 @pytest.mark.parametrize("query", [7, None, {"content": "x"}, [7], [{"role": "user"}], b"seat"])
 def test_what_is_no_question_is_refused(memory: recollect.Engine, query: Any) -> None:
-    with pytest.raises(recollect.FieldError, match="field 'query'"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'query'"):
         memory.recall(query, scope=ANA)
 
 
@@ -444,7 +448,7 @@ def test_kinds_narrow_the_answer_but_not_the_statistics_of_words(memory: recolle
     narrow = memory.search("window seat", scope=ANA, profile="search", kinds=["fact"])
     assert found(narrow) == ["the seat is taken"]
     assert float(narrow[0].score) == float(whole[narrow[0].id].score)
-    with pytest.raises(recollect.FieldError, match="field 'kinds'"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'kinds'"):
         memory.search("seat", scope=ANA, kinds=["facts"])
 
 
@@ -473,7 +477,7 @@ def test_a_store_sees_what_another_one_wrote_at_the_next_recall(path: Path, cloc
 def test_another_model_than_the_stores_is_refused_with_the_remedy(path: Path) -> None:
     with recollect.open(path, embedder="hashing") as memory:
         memory.remember(SEAT, scope=ANA)
-    with pytest.raises(recollect.EmbedderMismatch, match=r"from hashing-256 \(256 dimensions\).*re-embed"):
+    with pytest.raises(recollect.errors.EmbedderMismatch, match=r"from hashing-256 \(256 dimensions\).*re-embed"):
         recollect.open(path, embedder="wordllama")
 
 
@@ -560,7 +564,7 @@ def test_nothing_is_found_in_an_empty_store_and_a_scope_nobody_wrote_to(memory: 
 def test_a_wrong_clock_is_noticed(path: Path) -> None:
     with (
         recollect.open(path, embedder="hashing", clock=lambda: datetime(2026, 1, 1)) as memory,
-        pytest.raises(recollect.FieldError, match="field 'clock'"),
+        pytest.raises(recollect.errors.FieldError, match="field 'clock'"),
     ):
         memory.remember(SEAT, scope=ANA)
 
@@ -584,7 +588,7 @@ def test_what_was_just_written_is_recalled_although_the_clock_went_back(
     written = clock.now
     clock.move(timedelta(seconds=-5))
     assert [one.id for one in memory.search("seats", scope=ANA)] == [known]
-    assert isinstance(memory.why(known, "seats", scope=ANA).fate, recollect.Ranked)
+    assert isinstance(memory.why(known, "seats", scope=ANA).fate, recollect.types.Ranked)
     assert list(memory.search("seats", scope=ANA, as_of=clock.now)) == []
     clock.move(timedelta(seconds=5))
     assert [one.id for one in memory.search("seats", scope=ANA, as_of=written)] == [known]
@@ -607,8 +611,8 @@ def test_a_clock_that_was_far_ahead_hides_nothing_and_takes_no_key_of_others(
 def test_a_megabyte_of_marks_is_remembered_and_told_apart(memory: recollect.Engine) -> None:
     marks = "a" + "\u0301\u0316" * 240_000
     for text in (marks, marks + "\u0301"):
-        assert memory.remember(text, scope=ANA).verdict == recollect.Created()
-    assert memory.remember(marks, scope=ANA).verdict != recollect.Created()
+        assert memory.remember(text, scope=ANA).verdict == recollect.types.Created()
+    assert memory.remember(marks, scope=ANA).verdict != recollect.types.Created()
 
 
 def test_metadata_that_is_nested_too_deep_is_refused(memory: recollect.Engine) -> None:
@@ -619,7 +623,7 @@ def test_metadata_that_is_nested_too_deep_is_refused(memory: recollect.Engine) -
     for _ in range(30):
         wide = [wide, wide]
     for nested, told in ((deep, "32 levels"), (wide, "too many parts")):
-        with pytest.raises(recollect.FieldError, match=told):
+        with pytest.raises(recollect.errors.FieldError, match=told):
             memory.remember(SEAT, scope=ANA, metadata={"a": nested})
     shallow: dict[str, Any] = {}
     for _ in range(31):
@@ -651,7 +655,7 @@ def test_a_store_can_be_read_without_its_model_and_what_needs_it_says_so(path: P
         assert memory.brief(scope=ANA).packed[0].id == id
         assert memory.stats().memories == 1
         assert len(list(memory.export())) == 4
-        memory.backup(tmp_path / "copy.db")
+        memory.admin.backup(tmp_path / "copy.db")
         assert memory.forget(id, scope=ANA).verdict == Changed("forgotten")
         for call in (lambda: memory.search("seat", scope=ANA), lambda: memory.remember("more", scope=ANA)):
             with pytest.raises(recollect.ProviderError, match=r"foreign-model.*recollect admin re-embed"):
@@ -662,19 +666,19 @@ def test_a_first_memory_that_is_refused_binds_the_store_to_no_model(path: Path) 
     odd: list[dict[str, Any]] = [{"text": " "}, {"text": "x", "importance": 2}, {"text": "x", "at": datetime.max}]
     with recollect.open(path, embedder="hashing") as engine:
         for draft in odd:
-            with pytest.raises(recollect.FieldError):
+            with pytest.raises(recollect.errors.FieldError):
                 engine.remember(**draft, scope=ANA)
         with pytest.raises(recollect.Conflict):
             engine.remember_all([{"text": "one", "id": "a"}, {"text": "two", "id": "a"}], scope=ANA)
     with recollect.open(path, embedder="wordllama") as engine:
         engine.remember(SEAT, scope=ANA)
-        assert engine.embedder == "wordllama-256"
+        assert engine.admin.embedder == "wordllama-256"
 
 
 @pytest.mark.parametrize("moment", [datetime(2026, 1, 1), "2026-01-01", date(2026, 1, 1)], ids=repr)
 def test_a_moment_that_is_none_is_refused_with_one_that_is(moment: Any, memory: recollect.Engine) -> None:
     told = r"field 'as_of': .* give an aware datetime, such as datetime\(2026, 1, 31, 9, tzinfo=UTC\)"
-    with pytest.raises(recollect.FieldError, match=told):
+    with pytest.raises(recollect.errors.FieldError, match=told):
         memory.search(QUESTION, scope=ANA, as_of=moment)
 
 
@@ -734,10 +738,10 @@ def test_a_revision_after_the_end_of_a_memory_holds(memory: recollect.Engine, cl
 def test_nothing_is_taken_in_that_would_not_hold_for_a_moment(memory: recollect.Engine, clock: ManualClock) -> None:
     now = clock()
     for end in (now, now - timedelta(seconds=1)):
-        with pytest.raises(recollect.FieldError, match=r"field 'valid_until': .* is not after valid_from"):
+        with pytest.raises(recollect.errors.FieldError, match=r"field 'valid_until': .* is not after valid_from"):
             memory.remember(SEAT, scope=ANA, valid_from=now, valid_until=end)
     id = memory.remember(SEAT, scope=ANA, valid_from=now).id
-    with pytest.raises(recollect.FieldError, match=r"field 'valid_until': .* is not after"):
+    with pytest.raises(recollect.errors.FieldError, match=r"field 'valid_until': .* is not after"):
         memory.revise(id, SEAT, scope=ANA, valid_until=now)
 
 
@@ -778,7 +782,7 @@ def test_a_topic_has_one_active_memory(memory: recollect.Engine) -> None:
 
 def test_two_topics_may_have_the_same_value(memory: recollect.Engine) -> None:
     drafts = [{"text": "yes", "topic_key": topic} for topic in ("smokes", "drinks")]
-    assert [receipt.verdict for receipt in memory.remember_all(drafts, scope=ANA)] == [recollect.Created()] * 2
+    assert [receipt.verdict for receipt in memory.remember_all(drafts, scope=ANA)] == [recollect.types.Created()] * 2
     memory.remember("no", scope=ANA, topic_key="smokes")
     memory.remember("yes", scope=ANA, topic_key="smokes")
     assert sorted((one.topic_key, one.text) for one in memory.memories(scope=ANA)) == [
@@ -853,5 +857,5 @@ def test_statuses_go_by_their_names(memory: recollect.Engine) -> None:
     id = memory.remember(SEAT, scope=ANA).id
     memory.forget(id, scope=ANA)
     assert [one.id for one in memory.memories(scope=ANA, statuses=["forgotten"])] == [id]
-    with pytest.raises(recollect.FieldError, match="field 'statuses'"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'statuses'"):
         memory.memories(scope=ANA, statuses=["gone"])

@@ -185,12 +185,12 @@ def test_nothing_of_it_is_summed_up_aged_or_consolidated(memory: recollect.Engin
         memory.episodes.complete(begun.id, 0.6, scope=ANA)
     before = [*records(memory, Level.EPISODE), *records(memory, Level.ACTION)]
     clock.move(4_000 * DAY)
-    memory.rollup(scope=ANA)
+    memory.timeline.rollup(scope=ANA)
     for job in (Job.REBUILD_INDEX, Job.PRUNE_VECTORS, Job.CONSOLIDATE):
-        memory.run(job, scope=ANA)
-    memory.refresh_topics(scope=ANA)
+        memory.admin.run(job, scope=ANA)
+    memory.topics.refresh(scope=ANA)
     assert [*records(memory, Level.EPISODE), *records(memory, Level.ACTION)] == before
-    assert memory.browse(scope=ANA).parts == ()
+    assert memory.timeline.browse(scope=ANA).parts == ()
 
 
 # --- what cannot be done
@@ -505,7 +505,7 @@ def test_whatever_can_be_begun_can_be_completed(memory: recollect.Engine) -> Non
     for context in decided:
         memory.episodes.record(long.id, "shell", scope=ANA, context=context)
     assert memory.episodes.complete(long.id, 1.0, scope=ANA).finished
-    assert {memory.usage(one.id, scope=ANA).followed for one in records(memory, None)} == {len(decided)}
+    assert {memory.contexts.usage(one.id, scope=ANA).followed for one in records(memory, None)} == {len(decided)}
 
 
 @pytest.mark.parametrize("context", ['["x"]', "5", "true", '"ghost"'])
@@ -534,11 +534,11 @@ def test_success_is_noted_of_what_was_recalled_for_it_and_moves_no_vote(memory: 
     assert memory.episodes.show(begun.id, scope=ANA).actions[0].context == used.id
     memory.episodes.complete(begun.id, 0.65, scope=ANA, contexts=[str(other.id)])
     memory.episodes.complete(begun.id, 0.65, scope=ANA, contexts=[str(other.id)])
-    usage = memory.usage(seat, scope=ANA)
+    usage = memory.contexts.usage(seat, scope=ANA)
     assert (usage.followed, usage.helped, usage.usefulness) == (2, 0, None)
     failed = memory.episodes.start(DEPLOY, scope=ANA)
     memory.episodes.complete(failed.id, 0.64, scope=ANA, contexts=[str(used.id)])
-    assert memory.usage(seat, scope=ANA).followed == 2
+    assert memory.contexts.usage(seat, scope=ANA).followed == 2
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -550,15 +550,15 @@ def test_a_success_that_is_taken_back_speaks_for_nothing_that_no_other_one_speak
     begun = [memory.episodes.start(DEPLOY, scope=ANA).id for _ in range(2)]
     runs = [memory.episodes.complete(id, 1.0, scope=ANA, contexts=[shared]).run for id in begun]
     finished(memory, DEPLOY, 0.1, contexts=[shared])
-    assert memory.usage(seat, scope=ANA).followed == 1
+    assert memory.contexts.usage(seat, scope=ANA).followed == 1
     backs = []
     for which, left in zip(order, (1, 0), strict=True):
         backs.append(memory.undo(runs[which] or 0, scope=ANA).run)
         assert not memory.episodes.show(begun[which], scope=ANA).finished
-        assert memory.usage(seat, scope=ANA).followed == left
+        assert memory.contexts.usage(seat, scope=ANA).followed == left
     memory.undo(backs[0], scope=ANA)
     assert memory.episodes.show(begun[order[0]], scope=ANA).finished
-    assert memory.usage(seat, scope=ANA).followed == 1, "it is a success again"
+    assert memory.contexts.usage(seat, scope=ANA).followed == 1, "it is a success again"
 
 
 def test_a_task_that_was_worked_on_since_does_not_end_before_that(memory: recollect.Engine, clock: ManualClock) -> None:
@@ -582,7 +582,7 @@ def test_what_was_done_and_is_forgotten_speaks_for_nothing_when_an_undo_is_undon
     run = memory.episodes.complete(begun, 1.0, scope=ANA).run or 0
     memory.undo(memory.undo(run, scope=ANA).run, scope=ANA)
     assert memory.episodes.show(begun, scope=ANA).finished
-    assert memory.usage(seat, scope=ANA).followed == 0
+    assert memory.contexts.usage(seat, scope=ANA).followed == 0
 
 
 def test_what_counts_as_success_is_a_setting(target: str) -> None:
@@ -590,7 +590,7 @@ def test_what_counts_as_success_is_a_setting(target: str) -> None:
         seat = memory.remember("pushing images needs a login", scope=ANA).id
         used = memory.recall("pushing images", scope=ANA)
         finished(memory, DEPLOY, 0.2, contexts=[used.id])
-        assert memory.usage(seat, scope=ANA).followed == 1
+        assert memory.contexts.usage(seat, scope=ANA).followed == 1
 
 
 def test_a_context_of_somebody_else_is_not_there(memory: recollect.Engine) -> None:
@@ -628,7 +628,7 @@ def test_a_plan_lets_go_of_what_teaches_least_and_can_be_undone(target: str, clo
         assert {one.episode.id for one in memory.episodes.similar("task 3", scope=ANA)} <= set(done[:2])
         away = memory.episodes.show(done[3], scope=ANA)
         assert (away.status, away.task) == (Status.ARCHIVED, "task 3")
-        assert memory.run("prune-episodes", scope=ANA) == []
+        assert memory.admin.run("prune-episodes", scope=ANA) == []
         memory.undo(run)
         for one in records(memory, Level.EPISODE):
             then = before[one.id]
@@ -638,11 +638,11 @@ def test_a_plan_lets_go_of_what_teaches_least_and_can_be_undone(target: str, clo
 def test_by_the_form_that_can_tell_what_failed_wholly_goes(target: str) -> None:
     with recollect.open(target, embedder="hashing", settings={"episodic": {"value": "normalised"}}) as memory:
         lost, kept = finished(memory, "one", 0.1), finished(memory, "two", 0.2)
-        (run,) = memory.run("prune-episodes", scope=ANA)
+        (run,) = memory.admin.run("prune-episodes", scope=ANA)
         assert (run.ids, [one.id for one in memory.episodes.list(scope=ANA)]) == ((lost,), [kept])
         assert run.memories[0].remark == "its value 0.154 is below 0.18"
     with recollect.open(target, embedder="hashing") as memory:
-        assert memory.run("prune-episodes", scope=ANA) == []
+        assert memory.admin.run("prune-episodes", scope=ANA) == []
 
 
 def test_a_plan_is_refused_if_anything_in_it_changed_or_somebody_forged_it(target: str) -> None:
@@ -809,7 +809,9 @@ def test_many_threads_lose_no_action_and_complete_once(memory: recollect.Engine)
     assert len({one.outcome for one in done}) == 1
     assert sum(not one.again for one in done) == 1
     assert len({(one.run, one.receipts[0].id) for one in done}) == 1
-    assert [(one.text, memory.usage(one.id, scope=ANA).echoed) for one in records(memory, None)] == [(LESSON, 0)]
+    assert [(one.text, memory.contexts.usage(one.id, scope=ANA).echoed) for one in records(memory, None)] == [
+        (LESSON, 0)
+    ]
 
 
 def _joins(target: str, id: str, by: int) -> bool:

@@ -189,11 +189,11 @@ def test_who_erases_what_speaks_for_others_is_told_that_these_still_say_it(anywh
 @on_both_stores
 def test_who_erases_what_was_extracted_is_told_of_the_event_that_still_says_it(memory: recollect.Engine) -> None:
     memory.observe([{"text": "I prefer small places with a garden.", "at": BEGAN}], scope=ANA)
-    (read,) = memory.extract_events(scope=ANA).extracted
+    (read,) = memory.timeline.extract_events(scope=ANA).extracted
     (event,) = [one for one in memory.memories(scope=ANA) if one.level is Level.EVENT]
     garden = str(read.receipts[0].id)
     assert memory.erase(scope=ANA, id=garden).made_of == (event.id,)
-    (again,) = memory.extract_events(scope=ANA).extracted
+    (again,) = memory.timeline.extract_events(scope=ANA).extracted
     assert [one.memory.text for one in again.receipts] == ["I prefer small places with a garden."]
     assert memory.erase(scope=ANA, id=event.id).made_of == ()
     assert memory.memories(scope=ANA) == []
@@ -249,7 +249,7 @@ def test_undoing_a_rollup_brings_back_nothing_of_an_event_that_was_erased(memory
     events = [{"text": f"Ben plants row {day} of the garden", "at": BEGAN + timedelta(days=day)} for day in range(4)]
     memory.observe(events, scope=ANA)
     (secret,) = memory.observe([{"text": HONEY, "at": BEGAN + timedelta(days=1, hours=1)}], scope=ANA)
-    memory.rollup(scope=ANA)
+    memory.timeline.rollup(scope=ANA)
     records = [one for one in memory.memories(scope=ANA) if one.level not in (None, Level.EVENT)]
     assert any("monastery" in one.text for one in records)
     runs = sorted({int(one.commit or 0) for one in records})
@@ -262,7 +262,7 @@ def test_undoing_a_rollup_brings_back_nothing_of_an_event_that_was_erased(memory
         except (NotFound, Conflict):
             continue
     assert not any("monastery" in line for line in memory.export(scope=ANA))
-    memory.rollup(scope=ANA)
+    memory.timeline.rollup(scope=ANA)
     assert not any("monastery" in line for line in memory.export(scope=ANA))
 
 

@@ -82,7 +82,7 @@ def test_the_service_desk_can_be_had_as_an_export_with_what_its_colleagues_said(
     with recollect.open(":memory:", embedder="hashing") as memory:
         imported = memory.import_(f"{line}\n" for line in lines)
         assert (imported.memories, imported.contexts) == (80, 40)
-        words = [vote.use for one in memory.experience(scope="acme/desk").told for vote in one.votes]
+        words = [vote.use for one in memory.contexts.training_examples(scope="acme/desk").told for vote in one.votes]
     assert (words.count(Use.HELPED), words.count(Use.MISLED)) == (40, 32)
     assert list(tmp_path.iterdir()) == []
 

@@ -44,7 +44,7 @@ class Agent:
         return found
 
     def told(self, profile: str = "default", scope: str = ANA) -> tuple[TrainingExample, ...]:
-        return self.engine.experience(scope=scope, profile=profile).told
+        return self.engine.contexts.training_examples(scope=scope, profile=profile).told
 
     def judged(self, question: str = "which seats on flights?", **more: object) -> recollect.Context:
         """A context of which somebody said that its first memory helped."""
@@ -104,7 +104,7 @@ def test_what_another_profile_ranked_is_left_out(agent: Agent) -> None:
     """What would be learned from it is who was shown by that one."""
     agent.judged(profile="five-signal")
     ours = agent.judged(profile="default")
-    found = agent.engine.experience(scope=ANA, profile="default")
+    found = agent.engine.contexts.training_examples(scope=ANA, profile="default")
     assert ([one.context for one in found.told], dict(found.left_out)) == ([ours.id], {SkipReason.OTHER_PROFILE: 1})
 
 
@@ -114,7 +114,9 @@ def test_a_profile_is_another_one_as_soon_as_a_number_is(agent: Agent) -> None:
     first, second, *rest = five.terms
     moved = replace(first, weight=first.weight - 0.01), replace(second, weight=second.weight + 0.01), *rest
     for other in (replace(five, terms=moved), replace(five, min_score=0.1)):
-        assert agent.engine.experience(scope=ANA, profile=other).left_out == {SkipReason.OTHER_PROFILE: 1}
+        assert agent.engine.contexts.training_examples(scope=ANA, profile=other).left_out == {
+            SkipReason.OTHER_PROFILE: 1
+        }
 
 
 def test_the_same_formula_under_another_name_is_the_same_profile(agent: Agent) -> None:
@@ -122,7 +124,7 @@ def test_the_same_formula_under_another_name_is_the_same_profile(agent: Agent) -
     renamed = replace(
         builtin_profile("five-signal"), name="ours", version="7", about="Ours.", report="ours.report.json"
     )
-    (found,) = agent.engine.experience(scope=ANA, profile=renamed).told
+    (found,) = agent.engine.contexts.training_examples(scope=ANA, profile=renamed).told
     assert found.context == context.id
 
 
@@ -130,7 +132,7 @@ def test_that_success_followed_tells_no_memory_from_another(agent: Agent) -> Non
     context, both = agent.recall(), agent.judged("which flights?")
     task = agent.engine.episodes.start("Book a flight", scope=ANA)
     agent.engine.episodes.complete(task.id, 1.0, scope=ANA, contexts=[context.id or "", both.id or ""])
-    found = agent.engine.experience(scope=ANA)
+    found = agent.engine.contexts.training_examples(scope=ANA)
     assert ([one.context for one in found.told], dict(found.left_out)) == ([both.id], {SkipReason.ONLY_FOLLOWED: 1})
     assert {sign.use for sign in found.told[0].signs} == {Use.FOLLOWED}
 
@@ -155,7 +157,7 @@ def test_only_contexts_that_anybody_said_anything_of_teach_and_each_scope_its_ow
     assert [one.context for one in agent.told()] == [first.id, last.id]
     assert silent.id not in {one.context for one in agent.told()}
     assert [one.context for one in agent.told(scope="acme/ben")] == [theirs.id]
-    none = agent.engine.experience(scope="acme")
+    none = agent.engine.contexts.training_examples(scope="acme")
     assert (none.told, none.left_out, [str(one) for one in none.scopes]) == ((), {}, ["acme"])
 
 
@@ -174,7 +176,10 @@ def test_a_brief_teaches_what_takes_no_question_and_a_question_what_needs_one(ag
         agent.engine.feedback(one.id or "", scope=ANA, helped=[one.packed[0].id])
     assert agent.only("default").context == asked.id
     assert (agent.only("session").context, agent.only("session").question) == (brief.id, ())
-    left_out = [agent.engine.experience(scope=ANA, profile=profile).left_out for profile in ("default", "session")]
+    left_out = [
+        agent.engine.contexts.training_examples(scope=ANA, profile=profile).left_out
+        for profile in ("default", "session")
+    ]
     assert left_out == [{SkipReason.NO_QUESTION: 1}, {SkipReason.HAS_QUESTION: 1}]
 
 
@@ -182,10 +187,13 @@ def test_a_brief_teaches_what_takes_no_question_and_a_question_what_needs_one(ag
 def test_learning_counts_as_no_use_and_writes_nothing(agent: Agent) -> None:
     context = agent.recall()
     agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
-    before = agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed]
+    before = agent.engine.stats(), [agent.engine.contexts.usage(scored.id, scope=ANA) for scored in context.packed]
     first, again = agent.only(), agent.only()
     assert np.array_equal(first.opinions, again.opinions)
-    assert before == (agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed])
+    assert before == (
+        agent.engine.stats(),
+        [agent.engine.contexts.usage(scored.id, scope=ANA) for scored in context.packed],
+    )
 
 
 @on_both_stores
@@ -236,7 +244,7 @@ def test_a_context_that_came_from_another_store_is_left_out(
     with recollect.open(tmp_path_factory.mktemp("other") / "other.db", embedder="hashing") as engine:
         engine.remember("Ben wants nothing", scope="acme/ben")
         engine.import_(exported)
-        found = engine.experience(scope=ANA)
+        found = engine.contexts.training_examples(scope=ANA)
         assert (found.told, found.left_out) == ((), {SkipReason.OTHER_STORE: 1})
 
 
@@ -245,7 +253,7 @@ def test_how_far_it_is_is_told_to_the_end(agent: Agent) -> None:
         context = agent.recall()
         agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
     told: list[tuple[int, int]] = []
-    agent.engine.experience(scope=ANA, progress=lambda done, total: told.append((done, total)))
+    agent.engine.contexts.training_examples(scope=ANA, progress=lambda done, total: told.append((done, total)))
     assert told == [(0, 2), (1, 2), (2, 2)]
 
 
@@ -266,7 +274,7 @@ class TestNothingLeavesTheMachine:
     def experience(self, target: str, model: Silenced, profile: str = "default") -> TrainingSet:
         model.silent = True
         with recollect.open(target, embedder=model) as engine:  # which remembers no directions
-            return engine.experience(scope=ANA, profile=profile)
+            return engine.contexts.training_examples(scope=ANA, profile=profile)
 
     def live(self, engine: recollect.Engine, *questions: str, **more: Any) -> list[str]:
         """Ask, and say that what came first helped."""
@@ -311,9 +319,9 @@ class TestNothingLeavesTheMachine:
         with recollect.open(target, embedder=model, clock=clock) as engine:
             engine.observe([{"text": "Ana wants seats", "at": clock() - timedelta(minutes=1)}], scope=ANA)
             clock.move(timedelta(days=2))
-            engine.rollup(scope=ANA)
+            engine.timeline.rollup(scope=ANA)
             self.live(engine, "which seats?", levels=("segment", "grip"))
             clock.move(timedelta(days=60))
-            engine.run("prune-vectors", scope=ANA)
+            engine.admin.run("prune-vectors", scope=ANA)
         found = self.experience(target, model)
         assert (found.told, found.left_out) == ((), {SkipReason.UNRECORDED: 1})

@@ -57,27 +57,27 @@ def test_the_same_conversation_again_changes_nothing(memory: recollect.Engine, c
     before = list(memory.export())
     clock.move(timedelta(days=40))
     again = memory.extract(TALK, scope=ANA)
-    assert [receipt.verdict for receipt in again.receipts] == [recollect.Unchanged()] * 2
+    assert [receipt.verdict for receipt in again.receipts] == [recollect.types.Unchanged()] * 2
     assert list(memory.export()) == before
 
 
 def test_turns_without_a_date_are_remembered_once(memory: recollect.Engine) -> None:
     first = memory.extract([ALLERGIC], scope=ANA)
-    usage = memory.usage(first.receipts[0].id, scope=ANA)
+    usage = memory.contexts.usage(first.receipts[0].id, scope=ANA)
     again = memory.extract([ALLERGIC], scope=ANA)
     assert [receipt.id for receipt in again.receipts] == [first.receipts[0].id]
-    assert memory.usage(first.receipts[0].id, scope=ANA) == usage
+    assert memory.contexts.usage(first.receipts[0].id, scope=ANA) == usage
 
 
 def test_what_was_forgotten_stays_so_until_it_is_said_again_later(memory: recollect.Engine, clock: ManualClock) -> None:
     id = memory.extract(TALK, scope=ANA).receipts[0].id
     memory.forget(id, scope=ANA)
     again = memory.extract(TALK, scope=ANA)
-    assert isinstance(again.receipts[0].verdict, recollect.Refused)
+    assert isinstance(again.receipts[0].verdict, recollect.types.Refused)
     assert known(memory) == [(ALLERGIC, "forgotten"), (GARDEN, "active")]
     clock.move(timedelta(days=2))
     later = memory.extract([{**TALK[0], "at": clock()}], scope=ANA)
-    assert later.receipts[0].verdict == recollect.Reactivated("forgotten")
+    assert later.receipts[0].verdict == recollect.types.Reactivated("forgotten")
     assert later.receipts[0].id == id
 
 
@@ -90,7 +90,7 @@ def test_a_turn_without_a_date_never_brings_back_what_was_forgotten(
     memory.forget(id, scope=ANA)
     clock.move(timedelta(days=days, seconds=1))
     (receipt,) = memory.extract([ALLERGIC], scope=ANA).receipts
-    assert isinstance(receipt.verdict, recollect.Refused)
+    assert isinstance(receipt.verdict, recollect.types.Refused)
     assert receipt.reason.startswith("it was forgotten on 2026-03-03T13:00:00")
     assert (receipt.other, receipt.memory.status) == (id, Status.FORGOTTEN)
     assert known(memory) == [(ALLERGIC, "forgotten")]
@@ -102,12 +102,12 @@ def test_nor_does_a_longer_turn_with_the_same_words_or_one_that_only_echoed_it(
     elsewhere = {"text": ALLERGIC, "session": "s2"}
     id = memory.extract([ALLERGIC], scope=ANA).receipts[0].id
     clock.move(timedelta(hours=1))
-    assert isinstance(memory.extract([elsewhere], scope=ANA).receipts[0].verdict, recollect.Reinforced)
+    assert isinstance(memory.extract([elsewhere], scope=ANA).receipts[0].verdict, recollect.types.Reinforced)
     memory.forget(id, scope=ANA)
     clock.move(timedelta(days=40))
     memory.extract([GARDEN], scope=ANA)  # which lets go of keys that are too old
     for turn in (f"{ALLERGIC} Thanks!", elsewhere):
-        assert isinstance(memory.extract([turn], scope=ANA).receipts[0].verdict, recollect.Refused)
+        assert isinstance(memory.extract([turn], scope=ANA).receipts[0].verdict, recollect.types.Refused)
     assert known(memory) == [(ALLERGIC, "forgotten"), (GARDEN, "active")]
 
 
@@ -121,10 +121,10 @@ def test_said_again_in_another_session_or_with_a_date_it_comes_back(
     clock.move(timedelta(days=1))
     turn = {"text": ALLERGIC, "session": "s1", **anew}
     (receipt,) = memory.extract([turn], scope=ANA).receipts
-    assert (receipt.verdict, receipt.id) == (recollect.Reactivated("forgotten"), id)
+    assert (receipt.verdict, receipt.id) == (recollect.types.Reactivated("forgotten"), id)
     clock.move(timedelta(days=1))
     memory.forget(id, scope=ANA)
-    assert isinstance(memory.extract([turn], scope=ANA).receipts[0].verdict, recollect.Refused)
+    assert isinstance(memory.extract([turn], scope=ANA).receipts[0].verdict, recollect.types.Refused)
 
 
 @pytest.mark.parametrize("first", [None, NOON])
@@ -138,12 +138,12 @@ def test_said_again_later_in_a_conversation_that_went_on_it_comes_back(
     clock.move(timedelta(days=1))
     for later in (f"Who said: {ALLERGIC}", f'Bo said "{ALLERGIC}"'):
         talk.append({"text": later, "at": clock()})
-        assert isinstance(memory.extract(talk, scope=ANA).receipts[0].verdict, recollect.Refused)
+        assert isinstance(memory.extract(talk, scope=ANA).receipts[0].verdict, recollect.types.Refused)
     talk.append({"text": f"As I said! {ALLERGIC}", "at": clock()})
     (receipt,) = memory.extract(talk, scope=ANA).receipts
-    assert (receipt.verdict, receipt.id) == (recollect.Reactivated("forgotten"), id)
+    assert (receipt.verdict, receipt.id) == (recollect.types.Reactivated("forgotten"), id)
     before = list(memory.export())
-    assert memory.extract(talk, scope=ANA).receipts[0].verdict == recollect.Unchanged()
+    assert memory.extract(talk, scope=ANA).receipts[0].verdict == recollect.types.Unchanged()
     assert list(memory.export()) == before
 
 
@@ -157,7 +157,7 @@ def test_turns_without_a_date_again_change_nothing_however_much_later(
     before = list(memory.export())
     clock.move(timedelta(days=40))
     again = memory.extract(turns, scope=ANA)
-    assert not {type(one.verdict) for one in again.receipts} - {recollect.Unchanged, recollect.Refused}
+    assert not {type(one.verdict) for one in again.receipts} - {recollect.types.Unchanged, recollect.types.Refused}
     assert list(memory.export()) == before
 
 
@@ -167,7 +167,7 @@ def test_what_an_operator_merged_is_not_made_again(memory: recollect.Engine, clo
     memory.curator.merge([one, other], "Ana wants a garden and no peanuts", scope=ANA)
     before = list(memory.export())
     again = memory.extract(TALK, scope=ANA)
-    assert [receipt.verdict for receipt in again.receipts] == [recollect.Unchanged()] * 2
+    assert [receipt.verdict for receipt in again.receipts] == [recollect.types.Unchanged()] * 2
     assert list(memory.export()) == before
 
 
@@ -180,11 +180,11 @@ def test_what_was_revised_since_is_not_made_again(dated: bool, memory: recollect
     before = list(memory.export())
     clock.move(timedelta(days=40))
     again = memory.extract(talk, scope=ANA)
-    assert [receipt.verdict for receipt in again.receipts] == [recollect.Unchanged()] * 2
+    assert [receipt.verdict for receipt in again.receipts] == [recollect.types.Unchanged()] * 2
     assert list(memory.export()) == before
     clock.move(timedelta(days=1))
     said = {"content": ALLERGIC, "name": "Ana", "at": clock.now}
-    assert memory.extract([said], scope=ANA).receipts[0].verdict == recollect.Created()
+    assert memory.extract([said], scope=ANA).receipts[0].verdict == recollect.types.Created()
 
 
 def test_what_was_extracted_can_be_read_at_a_glance(memory: recollect.Engine) -> None:
@@ -211,13 +211,13 @@ def test_secrets_and_private_parts_are_not_extracted(memory: recollect.Engine) -
 
 
 def test_a_secret_for_a_name_is_refused(memory: recollect.Engine) -> None:
-    with pytest.raises(recollect.FieldError, match="speaker"):
+    with pytest.raises(recollect.errors.FieldError, match="speaker"):
         memory.extract([{"text": GARDEN, "speaker": "ghp_" + "a1B2" * 9}], scope=ANA)
 
 
 @pytest.mark.parametrize("most", [0, 11, -1])
 def test_one_call_extracts_between_one_and_ten(most: int, memory: recollect.Engine) -> None:
-    with pytest.raises(recollect.FieldError, match="most"):
+    with pytest.raises(recollect.errors.FieldError, match="most"):
         memory.extract(TALK, scope=ANA, most=most)
 
 
@@ -226,34 +226,34 @@ def test_no_more_than_asked_for_are_extracted_and_the_most_important_first(memor
 
 
 def test_a_turn_of_the_future_is_refused(memory: recollect.Engine, clock: ManualClock) -> None:
-    with pytest.raises(recollect.FieldError, match="at"):
+    with pytest.raises(recollect.errors.FieldError, match="at"):
         memory.extract([{"text": GARDEN, "at": clock() + timedelta(seconds=1)}], scope=ANA)
     assert known(memory) == []
 
 
 def test_in_the_background_it_can_be_waited_for(memory: recollect.Engine) -> None:
-    pending = memory.extract_soon(TALK, scope=ANA)
+    pending = memory.extract(TALK, scope=ANA, background=True)
     assert [receipt.memory.text for receipt in pending.result(timeout=60).receipts] == [ALLERGIC, GARDEN]
     assert pending.done
 
 
 def test_in_the_background_it_can_be_awaited(memory: recollect.Engine) -> None:
     async def wait() -> list[str]:
-        extracted = await memory.extract_soon(TALK, scope=ANA)
+        extracted = await memory.extract(TALK, scope=ANA, background=True)
         return [receipt.memory.text for receipt in extracted.receipts]
 
     assert asyncio.run(wait()) == [ALLERGIC, GARDEN]
 
 
 def test_what_goes_wrong_in_the_background_is_told_to_who_waits(memory: recollect.Engine, clock: ManualClock) -> None:
-    pending = memory.extract_soon([{"text": GARDEN, "at": clock() + timedelta(days=1)}], scope=ANA)
-    with pytest.raises(recollect.FieldError, match="at"):
+    pending = memory.extract([{"text": GARDEN, "at": clock() + timedelta(days=1)}], scope=ANA, background=True)
+    with pytest.raises(recollect.errors.FieldError, match="at"):
         pending.result(timeout=60)
 
 
 def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "agent.db", embedder="hashing") as engine:
-        pending = engine.extract_soon([GARDEN], scope=ANA)
+        pending = engine.extract([GARDEN], scope=ANA, background=True)
     assert pending.done
     with recollect.open(tmp_path / "agent.db") as engine:
         assert [one.text for one in engine.memories(scope=ANA)] == [GARDEN]

@@ -43,7 +43,7 @@ def test_a_model_that_judges_otherwise_the_second_time_changes_nothing(
         before = list(memory.export())
         clock.move(timedelta(days=3))
         (receipt,) = memory.extract(talk, scope=ANA).receipts
-        assert receipt.verdict == recollect.Unchanged()
+        assert receipt.verdict == recollect.types.Unchanged()
         assert list(memory.export()) == before
 
 
@@ -56,12 +56,12 @@ def test_a_model_that_words_it_otherwise_the_second_time_changes_nothing(when: d
         before = list(memory.export())
         clock.move(timedelta(days=40))
         (again,) = memory.extract(talk, scope=ANA).receipts
-        assert (again.id, again.verdict) == (tea.id, recollect.Unchanged())
+        assert (again.id, again.verdict) == (tea.id, recollect.types.Unchanged())
         assert list(memory.export()) == before
         memory.forget(tea.id, scope=ANA)
         clock.move(timedelta(days=1))
         (forgotten,) = memory.extract(talk, scope=ANA).receipts
-        assert isinstance(forgotten.verdict, recollect.Refused)
+        assert isinstance(forgotten.verdict, recollect.types.Refused)
         assert (forgotten.other, memory.memories(scope=ANA)) == (tea.id, [])
 
 
@@ -121,7 +121,7 @@ def test_among_people_alone_the_subject_of_a_model_ends_what_held_before(tmp_pat
         (tea,) = memory.extract(TALK, scope=ANA).receipts
         clock.move(timedelta(days=1))
         (coffee,) = memory.extract([{"text": "Now it is coffee that I have.", "speaker": "Anna"}], scope=ANA).receipts
-    assert isinstance(coffee.verdict, recollect.Superseded)
+    assert isinstance(coffee.verdict, recollect.types.Superseded)
     assert coffee.other == tea.id
 
 

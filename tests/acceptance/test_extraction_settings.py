@@ -67,14 +67,14 @@ def test_so_many_are_extracted_as_the_settings_say(tmp_path: Path) -> None:
 
 
 def test_one_price_without_the_other_is_refused() -> None:
-    with pytest.raises(recollect.FieldError, match="price_completion"):
+    with pytest.raises(recollect.errors.FieldError, match="price_completion"):
         ExtractionSettings(price_prompt=1.0, address="http://127.0.0.1", model="m").require_endpoint()
 
 
 @pytest.mark.parametrize(("given", "lacking"), [("price_prompt", "completion"), ("price_completion", "prompt")])
 def test_a_store_is_not_opened_with_half_a_price(given: str, lacking: str, tmp_path: Path) -> None:
     settings = {"extraction": {"extractor": "llm", "address": "http://127.0.0.1", "model": "m", given: 1.0}}
-    with pytest.raises(recollect.FieldError, match=f"price_{lacking}"):
+    with pytest.raises(recollect.errors.FieldError, match=f"price_{lacking}"):
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings)
 
 
@@ -84,7 +84,7 @@ def test_a_busy_server_is_asked_as_often_as_the_settings_say(attempts: int, tmp_
         serving(saying(b"", 503, Retry_After="0")) as server,
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, attempts=attempts)) as memory,
     ):
-        with pytest.raises(recollect.ProviderBusy):
+        with pytest.raises(recollect.errors.ProviderBusy):
             memory.extract(TALK, scope=ANA)
         assert len(server.asked) == attempts
 
@@ -101,7 +101,7 @@ def test_a_slow_server_is_waited_for_as_long_as_the_settings_say(tmp_path: Path)
     with (
         serving(answering_late) as server,
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, **patience)) as memory,
-        pytest.raises(recollect.ProviderBusy, match="timed out"),
+        pytest.raises(recollect.errors.ProviderBusy, match="timed out"),
     ):
         memory.extract(TALK, scope=ANA)
 

@@ -70,19 +70,19 @@ def test_what_an_answer_quotes_is_noted_once_and_moves_nothing(memory: recollect
     context = a_context(memory)
     memory.feedback(context.id or "", scope=ANA, helped=[meal])
     before = memory.search(ASKED, scope=ANA)
-    usages = [memory.usage(id, scope=ANA) for id in (seat, meal, train)]
+    usages = [memory.contexts.usage(id, scope=ANA) for id in (seat, meal, train)]
     for _ in range(3):
         for by in (None, "ben"):
             assert memory.feedback(context.id or "", scope=ANA, by=by, answer=ANSWER) == Noted(0, (MemoryId(seat),))
     after = memory.search(ASKED, scope=ANA)
     assert [(one.id, one.explanation) for one in after] == [(one.id, one.explanation) for one in before]
-    assert [memory.usage(id, scope=ANA) for id in (seat, meal, train)] == [
+    assert [memory.contexts.usage(id, scope=ANA) for id in (seat, meal, train)] == [
         Usage(served=1, quoted=1, last_served_at=NOW),
         *usages[1:],
     ]
     noted = memory.feedback(context.id or "", scope=ANA, misled=[meal], answer=f"{MEAL}: {SEAT}")
     assert noted == Noted(1, tuple(one.id for one in context.packed if one.id in (seat, meal)))
-    assert [memory.usage(id, scope=ANA).quoted for id in (seat, meal, train)] == [1, 1, 0]
+    assert [memory.contexts.usage(id, scope=ANA).quoted for id in (seat, meal, train)] == [1, 1, 0]
     assert memory.stats(scope=ANA).uses == {
         Use.SERVED: 3,
         Use.HELPED: 0,
@@ -137,7 +137,7 @@ def test_a_memory_is_quoted_by_what_it_said_when_it_was_handed_over(memory: reco
         for context in (before, after, then, known):
             noted = memory.feedback(context.id or "", scope=ANA, answer=answer)
             assert bool(noted.quoted) is (context in contexts), answer
-    assert memory.usage(seat, scope=ANA).quoted == 4
+    assert memory.contexts.usage(seat, scope=ANA).quoted == 4
 
 
 @on_both_stores
@@ -148,7 +148,7 @@ def test_what_is_somebody_elses_is_no_context_of_mine(memory: recollect.Engine) 
         with pytest.raises(recollect.NotFound, match="there is no context"):
             memory.feedback(id or "", scope=scope, answer=SEAT)
     assert memory.feedback(context.id or "", scope=ANA, answer=SEAT).quoted == (shared,)
-    assert memory.usage(shared, scope=TEAM).quoted == 1
+    assert memory.contexts.usage(shared, scope=TEAM).quoted == 1
 
 
 @on_both_stores
@@ -161,12 +161,12 @@ def test_a_sign_comes_along_and_no_longer_with_what_is_erased(
     elsewhere = str(tmp_path_factory.mktemp("elsewhere") / "copy.db")
     with recollect.open(elsewhere, embedder="hashing") as copy:
         copy.import_(memory.export())
-        assert copy.usage(seat, scope=ANA) == memory.usage(seat, scope=ANA)
+        assert copy.contexts.usage(seat, scope=ANA) == memory.contexts.usage(seat, scope=ANA)
         assert copy.feedback(context.id or "", scope=ANA, answer=SEAT).quoted == (seat,)
-        assert copy.usage(seat, scope=ANA).quoted == 1
+        assert copy.contexts.usage(seat, scope=ANA).quoted == 1
     re_embed(elsewhere, embedder="hashing-64")
     with recollect.open(elsewhere) as copy:
-        assert copy.usage(seat, scope=ANA).quoted == 1
+        assert copy.contexts.usage(seat, scope=ANA).quoted == 1
     assert memory.erase(scope=ANA, id=seat).uses == 2
     assert memory.stats().uses[Use.QUOTED] == 0
     assert memory.feedback(context.id or "", scope=ANA, answer=MEAL).quoted == (meal,)
@@ -186,7 +186,7 @@ def _give(pipe: Connection, target: str, context: str) -> None:
 def test_from_several_processes_at_once_it_is_noted_once(memory: recollect.Engine, target: str) -> None:
     seat, *_ = told(memory, SEAT, MEAL)
     context = a_context(memory)
-    memory.flush()
+    memory.admin.flush()
     spawn = multiprocessing.get_context("spawn")
     pipes, processes = [], []
     for _ in range(2):
@@ -201,7 +201,7 @@ def test_from_several_processes_at_once_it_is_noted_once(memory: recollect.Engin
     assert [pipe.recv() for pipe in pipes] == [[(seat,)] * 50] * 2
     for process in processes:
         process.join()
-    assert memory.usage(seat, scope=ANA) == Usage(served=1, quoted=1, last_served_at=NOW)
+    assert memory.contexts.usage(seat, scope=ANA) == Usage(served=1, quoted=1, last_served_at=NOW)
 
 
 # how far one principal gets
@@ -223,10 +223,10 @@ def test_ten_thousand_votes_in_one_context_move_what_one_does(target: str, clock
         store.write(lambda writing: writing.vote(Scope.parse(ANA), votes))
         assert store.votes(Scope.parse(ANA), [context.id or ""]) == votes[-1:]
     with recollect.open(target, embedder="hashing", clock=clock) as memory:
-        assert memory.usage(seat, scope=ANA).usefulness == 2 / 3
+        assert memory.contexts.usage(seat, scope=ANA).usefulness == 2 / 3
         assert scores(memory) == one
         memory.feedback(context.id or "", scope=ANA, helped=[seat, meal], by="ana")
-        assert memory.usage(seat, scope=ANA).helped == memory.usage(meal, scope=ANA).helped == 1
+        assert memory.contexts.usage(seat, scope=ANA).helped == memory.contexts.usage(meal, scope=ANA).helped == 1
 
 
 @on_both_stores
@@ -238,10 +238,12 @@ def test_votes_over_fifty_contexts_move_what_five_do_and_ranks_no_further(memory
         after.append(scores(memory))
     assert after[0] != after[1] != after[MAX_COUNTED_VOTES - 1]
     assert after[MAX_COUNTED_VOTES - 1 :] == [after[MAX_COUNTED_VOTES - 1]] * (51 - MAX_COUNTED_VOTES)
-    assert [memory.usage(id, scope=ANA).usefulness for id in (meal, seat)] == [6 / 7, 1 / 7]
+    assert [memory.contexts.usage(id, scope=ANA).usefulness for id in (meal, seat)] == [6 / 7, 1 / 7]
     for name in ("ben", "eva"):
         memory.feedback(a_context(memory).id or "", scope=ANA, helped=[seat], misled=[meal], by=name)
-    assert [memory.usage(id, scope=ANA).usefulness for id in (meal, seat)] == [6 / 9, 3 / 9], "others are heard beside"
+    assert [memory.contexts.usage(id, scope=ANA).usefulness for id in (meal, seat)] == [6 / 9, 3 / 9], (
+        "others are heard beside"
+    )
 
 
 @on_both_stores
@@ -249,7 +251,7 @@ def test_who_only_looks_leaves_no_trace_of_use(memory: recollect.Engine, clock: 
     seat, *others = told(memory, SEAT, MEAL, TRAIN)
     context = a_context(memory)
     memory.feedback(context.id or "", scope=ANA, helped=[seat], answer=ANSWER)
-    before = [memory.usage(id, scope=ANA) for id in (seat, *others)]
+    before = [memory.contexts.usage(id, scope=ANA) for id in (seat, *others)]
     clock.now += DAY
     memory.search(ASKED, scope=ANA)
     memory.search(ASKED, scope=ANA, as_of=NOW, known_at=NOW)
@@ -258,11 +260,11 @@ def test_who_only_looks_leaves_no_trace_of_use(memory: recollect.Engine, clock: 
     memory.get(seat, scope=ANA)
     memory.history(seat, scope=ANA)
     memory.memories(scope=ANA)
-    memory.entities(scope=ANA)
+    memory.topics.entities(scope=ANA)
     memory.stats(scope=ANA)
     list(memory.export())
     assert memory.feedback(context.id or "", scope=ANA) == Noted(0), "whoever reckons what helped may find nothing"
-    assert [memory.usage(id, scope=ANA) for id in (seat, *others)] == before
+    assert [memory.contexts.usage(id, scope=ANA) for id in (seat, *others)] == before
 
 
 @on_both_stores

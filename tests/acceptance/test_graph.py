@@ -66,36 +66,40 @@ def test_why_says_by_which_names_a_memory_is_linked(engine: Engine) -> None:
 
 
 def test_names_are_listed_by_how_many_memories_mention_them(engine: Engine) -> None:
-    assert engine.entities(scope=SCOPE) == [Entity("access bank", 2), Entity("ana souza", 2), Entity("lisbon", 1)]
-    assert engine.entities(scope=SCOPE, limit=1) == [Entity("access bank", 2)]
-    assert engine.entities(scope="acme/other") == []
-    with pytest.raises(recollect.FieldError, match="limit"):
-        engine.entities(scope=SCOPE, limit=0)
+    assert engine.topics.entities(scope=SCOPE) == [
+        Entity("access bank", 2),
+        Entity("ana souza", 2),
+        Entity("lisbon", 1),
+    ]
+    assert engine.topics.entities(scope=SCOPE, limit=1) == [Entity("access bank", 2)]
+    assert engine.topics.entities(scope="acme/other") == []
+    with pytest.raises(recollect.errors.FieldError, match="limit"):
+        engine.topics.entities(scope=SCOPE, limit=0)
 
 
 def test_what_is_linked_to_a_name_is_what_is_mentioned_with_it_and_the_memories_that_do(engine: Engine) -> None:
-    found = engine.neighbours("ANA  Souza's", scope=SCOPE)
+    found = engine.neighbors("ANA  Souza's", scope=SCOPE)
     assert found.of == "ana souza"
     assert found.entities == (Entity("access bank", 1), Entity("lisbon", 1))
     assert [(one.memory.text, one.through) for one in found.memories] == [
         ("it rained in Lisbon", "ana souza"),
         ("Ana Souza works at Access Bank", "ana souza"),
     ]
-    assert engine.neighbours("souza", scope=SCOPE, limit=1).memories == found.memories[:1]
+    assert engine.neighbors("souza", scope=SCOPE, limit=1).memories == found.memories[:1]
 
 
 def test_what_is_linked_to_a_memory_goes_by_the_names_that_it_mentions(engine: Engine) -> None:
     by_text = {one.text: one for one in engine.memories(scope=SCOPE)}
     ana = by_text["Ana Souza works at Access Bank"]
-    found = engine.neighbours(ana.id, scope=SCOPE)
+    found = engine.neighbors(ana.id, scope=SCOPE)
     assert found.of == ana
     assert found.entities == (Entity("access bank", 2), Entity("ana souza", 2))
     assert {one.memory.text: one.through for one in found.memories} == {
         "the branch of Access Bank closes at four": "access bank",
         "it rained in Lisbon": "ana souza",
     }
-    assert engine.neighbours(by_text["nothing of note happened"].id, scope=SCOPE).memories == ()
-    assert engine.usage(ana.id, scope=SCOPE).served == 0
+    assert engine.neighbors(by_text["nothing of note happened"].id, scope=SCOPE).memories == ()
+    assert engine.contexts.usage(ana.id, scope=SCOPE).served == 0
 
 
 def test_what_is_not_there_is_said_to_be_not_there_whosever_it_is(engine: Engine) -> None:
@@ -103,19 +107,19 @@ def test_what_is_not_there_is_said_to_be_not_there_whosever_it_is(engine: Engine
     mine = engine.memories(scope=SCOPE)[0]
     for asked, scope in (("nobody", SCOPE), (mine.id, "acme/other"), ("Ana Souza", "acme/other"), ("", SCOPE)):
         with pytest.raises(recollect.NotFound, match=f"no memory in {scope} mentions"):
-            engine.neighbours(asked, scope=scope)
+            engine.neighbors(asked, scope=scope)
     with pytest.raises(recollect.NotFound, match="part of 2 names in acme/bo; use one of them: ana lima, ana souza"):
-        engine.neighbours("ana", scope=SCOPE)
+        engine.neighbors("ana", scope=SCOPE)
 
 
 def test_what_was_forgotten_or_erased_or_is_anothers_has_no_part_in_it(engine: Engine) -> None:
     by_text = {one.text: one for one in engine.memories(scope=SCOPE)}
     engine.remember("Ana Souza of Access Bank in Lisbon", scope="acme/other")
     engine.remember("Access Bank has a new address", scope="acme", shared=True)
-    assert engine.entities(scope=SCOPE)[0] == Entity("access bank", 3)
+    assert engine.topics.entities(scope=SCOPE)[0] == Entity("access bank", 3)
     engine.forget(by_text["Ana Souza works at Access Bank"].id, scope=SCOPE)
     engine.erase(scope=SCOPE, id=by_text["it rained in Lisbon"].id)
-    assert engine.entities(scope=SCOPE) == [Entity("access bank", 2)]
+    assert engine.topics.entities(scope=SCOPE) == [Entity("access bank", 2)]
 
 
 def test_names_are_those_of_the_moment_that_is_asked_about(engine: Engine) -> None:
@@ -131,7 +135,7 @@ def test_an_export_brings_no_names_and_an_import_finds_them(engine: Engine) -> N
     assert all('"entities"' not in line for line in lines)
     with recollect.open(":memory:", embedder="hashing") as other:
         other.import_(lines)
-        assert other.entities(scope=SCOPE) == engine.entities(scope=SCOPE)
+        assert other.topics.entities(scope=SCOPE) == engine.topics.entities(scope=SCOPE)
 
 
 def run(db: Path, *arguments: str) -> Any:
@@ -165,4 +169,4 @@ def test_an_erased_name_is_in_no_file(tmp_path: Path) -> None:
         assert b"bartholomew quintessential" in b"".join(one.read_bytes() for one in tmp_path.iterdir())
         assert engine.erase(scope=SCOPE, id=gone).proven
         assert b"bartholomew" not in b"".join(one.read_bytes() for one in tmp_path.iterdir()).lower()
-        assert engine.entities(scope=SCOPE) == [Entity("ana souza", 1)]
+        assert engine.topics.entities(scope=SCOPE) == [Entity("ana souza", 1)]

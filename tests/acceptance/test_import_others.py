@@ -164,18 +164,20 @@ def test_a_dry_run_tells_what_would_be_ended_kept_apart_and_refused_and_changes_
 def test_a_library_imports_what_others_exported_from_lines_that_are_read_once() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
         lines = (json.dumps(one) for one in MOVED)
-        dry = engine.import_from(lines, format="mem0", scope="acme/ana", dry_run=True)
+        dry = engine.admin.import_from(lines, format="mem0", scope="acme/ana", dry_run=True)
         assert (dry.read, engine.memories(scope="acme/ana")) == (5, [])
-        taken = engine.import_from([json.dumps(one) for one in MOVED], format="mem0", scope="acme/ana", name="theirs")
+        taken = engine.admin.import_from(
+            [json.dumps(one) for one in MOVED], format="mem0", scope="acme/ana", name="theirs"
+        )
         assert taken.verdicts == dry.verdicts
         assert sorted(one.text for one in engine.memories(scope="acme/ana")) == [
             "Ana lives in Oslo",
             "Ben lives in Kiel",
         ]
-        with pytest.raises(recollect.FieldError, match="unknown format 'mem1'; did you mean 'mem0'"):
-            engine.import_from([], format="mem1", scope="acme/ana")
-        with pytest.raises(recollect.FieldError, match="has no lines"):
-            engine.import_from("mem0", format="mem0", scope="acme/ana")
+        with pytest.raises(recollect.errors.FieldError, match="unknown format 'mem1'; did you mean 'mem0'"):
+            engine.admin.import_from([], format="mem1", scope="acme/ana")
+        with pytest.raises(recollect.errors.FieldError, match="has no lines"):
+            engine.admin.import_from("mem0", format="mem0", scope="acme/ana")
 
 
 def test_one_bad_line_stops_all_of_it_or_is_left_out_as_it_is_asked(shell: Shell, tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.engine.edit import Revision
+from recollect.engine.episodes import Episodes
+from recollect.engine.extract import Pending
+from recollect.engine.groups import Admin, Contexts, Items, Timeline, Topics
 from tests.examples import at_most
 from tests.tables import table
 
@@ -78,50 +81,49 @@ class EntryPoints:
         self.ways: Mapping[str, dict[str, Any]] = {
             "remember": self._arguments("remember", text="a seat", scope=ANA),
             "remember_all": {"drafts": [{"text": "a seat"}], "scope": ANA},
-            "screened": {"value": "a seat"},
+            "items.screen": {"value": "a seat"},
             "observe": self._arguments("observe", events=["a seat by the window, please"], scope=ANA),
-            "rollup": self._arguments("rollup", scope=ANA),
-            "extract_events": self._arguments("extract_events", scope=ANA),
-            "refresh_topics": {"scope": ANA},
-            "topics": {"scope": ANA, "pruned": False, "limit": 3},
-            "topic": {"id": "topic-0c0ffee00c0f", "scope": ANA},
-            "browse": {"key": None, "scope": ANA},
-            "expand": {"id": id, "scope": ANA, "around": 0},
+            "timeline.rollup": self._arguments("timeline.rollup", scope=ANA),
+            "timeline.extract_events": self._arguments("timeline.extract_events", scope=ANA),
+            "topics.refresh": {"scope": ANA},
+            "topics.list": {"scope": ANA, "pruned": False, "limit": 3},
+            "topics.get": {"id": "topic-0c0ffee00c0f", "scope": ANA},
+            "timeline.browse": {"key": None, "scope": ANA},
+            "timeline.expand": {"id": id, "scope": ANA, "around": 0},
             "scopes": {"scope": ANA},
             "extract": self._arguments("extract", turns=["I prefer a seat by the window"], scope=ANA),
-            "extract_soon": self._arguments("extract_soon", turns=["I prefer a seat by the window"], scope=ANA),
-            "entities": {"scope": ANA, "limit": 3},
-            "neighbours": {"name_or_id": id, "scope": ANA, "limit": 3},
+            "topics.entities": {"scope": ANA, "limit": 3},
+            "neighbors": {"name_or_id": id, "scope": ANA, "limit": 3},
             "search": asked | {"query": "seat", "limit": 3, "overrides": None, "exact": "required", "below": False},
             "recall": asked | {"query": "seat", "tokens": 200, "depth": 3, "overrides": None},
             "brief": asked | {"profile": "session", "tokens": 200, "depth": 3},
             "why": asked | {"id": id, "query": "seat", "tokens": 200, "depth": 3, "overrides": None},
-            "replay": {"context_id": context, "scope": ANA},
+            "contexts.replay": {"context_id": context, "scope": ANA},
             "feedback": {"context_id": context, "scope": ANA, "helped": [id], "misled": (), "by": None, "answer": "x"},
-            "experience": self._arguments("experience", scope=ANA),
+            "contexts.training_examples": self._arguments("contexts.training_examples", scope=ANA),
             "revise": one | revision,
-            **dict.fromkeys(("restore", "pin", "unpin", "get", "usage", "history"), one),
+            **dict.fromkeys(("restore", "pin", "unpin", "get", "contexts.usage", "history"), one),
             "forget": {**one, "provenance": None},
             "memories": self._arguments("memories", scope=ANA),
-            "keep": self._arguments("keep", drafts=[{"text": "a seat", "topic_key": "seat"}], scope=ANA),
-            "kept": {"topic_key": "seat", "scope": ANA},
-            "hold": {"seen": self.engine.get(id, scope=ANA), "until": datetime(2020, 1, 1, tzinfo=UTC)},
-            "served": {"handed": [id], "scope": ANA},
-            "replacement": {"memory": self.engine.get(id, scope=ANA), "scope": ANA},
-            "erasable": {"scope": ANA, "id": id, "source": None, "everything": False},
+            "items.put": self._arguments("items.put", drafts=[{"text": "a seat", "topic_key": "seat"}], scope=ANA),
+            "items.get": {"topic_key": "seat", "scope": ANA},
+            "items.hold": {"seen": self.engine.get(id, scope=ANA), "until": datetime(2020, 1, 1, tzinfo=UTC)},
+            "contexts.count_served": {"handed": [id], "scope": ANA},
+            "items.replacement": {"memory": self.engine.get(id, scope=ANA), "scope": ANA},
+            "admin.erasable": {"scope": ANA, "id": id, "source": None, "everything": False},
             "stats": {"scope": ANA, "below": True},
             "plan": self._arguments("plan", job="prune-vectors", scope=ANA, level="segment", age_days=3),
-            "run": self._arguments("run", job="rebuild-index", scope=ANA, min_level="day", max_age_days=3),
+            "admin.run": self._arguments("admin.run", job="rebuild-index", scope=ANA, min_level="day", max_age_days=3),
             "apply": {"plan": self.engine.plan("consolidate", scope=ANA)},
             "undo": {"run": 99, "scope": ANA},
             "erase": {"scope": NOBODY, "id": None, "source": None, "everything": False},
-            "prove_erased": {"erasure": None},
+            "admin.prove_erased": {"erasure": None},
             "export": {"scope": ANA},
             "import_": {"lines": list(self.engine.export()), "progress": None},
-            "import_from": self._arguments(
-                "import_from", lines=['{"role": "user", "content": "I prefer a seat"}'], format="chat", scope=ANA
+            "admin.import_from": self._arguments(
+                "admin.import_from", lines=['{"role": "user", "content": "I prefer a seat"}'], format="chat", scope=ANA
             ),
-            "backup": {"path": folder / "copy.db", "progress": None},
+            "admin.backup": {"path": folder / "copy.db", "progress": None},
             "episodes.start": self._arguments("episodes.start", task="book a seat", scope=ANA),
             "episodes.record": self._arguments("episodes.record", id=tasks[1], type="search", scope=ANA),
             "episodes.complete": self._arguments("episodes.complete", id=tasks[2], outcome=0.5, scope=ANA),
@@ -144,9 +146,9 @@ class EntryPoints:
             came = attrgetter(way)(self.engine)(**self.ways[way] | {argument: value})
             if way == "export":
                 list(came)
-            if way == "extract_soon":
+            if isinstance(came, Pending):
                 came.result()
-        self.engine.flush()  # which would tell if anything could not be written that was put off
+        self.engine.admin.flush()  # which would tell if anything could not be written that was put off
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +161,22 @@ def entry_points(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EntryPoin
             yield found
 
 
+GROUPS: Mapping[str, type] = {
+    "": recollect.Engine,
+    "episodes.": Episodes,
+    "timeline.": Timeline,
+    "topics.": Topics,
+    "contexts.": Contexts,
+    "items.": Items,
+    "admin.": Admin,
+}
 PUBLIC = [
-    name for name, one in vars(recollect.Engine).items() if not name.startswith("_") and not isinstance(one, property)
+    f"{prefix}{name}"
+    for prefix, group in GROUPS.items()
+    for name, one in vars(group).items()
+    if not name.startswith("_") and not isinstance(one, property)
 ]
-PUBLIC += [f"episodes.{name}" for name in vars(recollect.Episodes) if not name.startswith("_")]
-WITHOUT_ARGUMENTS = {"close", "embedder", "flush", "now"}
+WITHOUT_ARGUMENTS = {"close", "admin.flush", "items.now"}
 
 
 def test_every_way_in_is_tried_with_all_of_its_arguments(entry_points: EntryPoints) -> None:
@@ -191,14 +204,26 @@ def test_nothing_but_our_errors_comes_out_however_deep_it_is(
     entry_points.enter(way, data.draw(st.sampled_from(sorted(entry_points.ways[way]))), value)
 
 
-IDS = ("get", "usage", "history", "forget", "restore", "pin", "unpin", "revise", "why", "expand", "erase")
+IDS = (
+    "get",
+    "contexts.usage",
+    "history",
+    "forget",
+    "restore",
+    "pin",
+    "unpin",
+    "revise",
+    "why",
+    "timeline.expand",
+    "erase",
+)
 
 
 @pytest.mark.parametrize("way", IDS)
 def test_an_id_that_nobody_can_have_is_not_there(way: str, entry_points: EntryPoints) -> None:
     for id in UNKEPT:
         with pytest.raises(recollect.NotFound, match=r"there is no memory .* in acme/"):
-            getattr(entry_points.engine, way)(**entry_points.ways[way] | {"id": id})
+            attrgetter(way)(entry_points.engine)(**entry_points.ways[way] | {"id": id})
 
 
 EPISODES = ("episodes.record", "episodes.complete", "episodes.show")
@@ -214,7 +239,7 @@ def test_an_episode_that_nobody_can_have_is_not_there(way: str, entry_points: En
 @pytest.mark.parametrize("way", [*IDS[:-1], *EPISODES])
 @pytest.mark.parametrize("id", [[], 2**63, 7, b"x", None])
 def test_what_is_no_text_is_no_id(way: str, id: object, entry_points: EntryPoints) -> None:
-    with pytest.raises(recollect.FieldError, match=r"field 'id': .* is not text"):
+    with pytest.raises(recollect.errors.FieldError, match=r"field 'id': .* is not text"):
         attrgetter(way)(entry_points.engine)(**entry_points.ways[way] | {"id": id})
 
 
@@ -224,32 +249,32 @@ def test_who_gives_a_thing_in_the_place_of_its_id_is_told_to_give_that(entry_poi
     episode, given = episodes.start("book a seat", scope=ANA), dict[str, Any](scope=ANA)
     for call, told in (
         (lambda: engine.feedback(context, **given, helped=[receipt.id]), "field 'context_id': is a Context"),  # type: ignore[arg-type]
-        (lambda: engine.replay(context, **given), "field 'context_id': is a Context"),  # type: ignore[arg-type]
+        (lambda: engine.contexts.replay(context, **given), "field 'context_id': is a Context"),  # type: ignore[arg-type]
         (lambda: engine.feedback(context.id or "", **given, helped=[receipt]), "field 'helped': is a Receipt"),  # type: ignore[list-item]
         (lambda: episodes.record(episode, "look", **given), "field 'id': is an Episode"),  # type: ignore[arg-type]
         (lambda: episodes.record(episode.id, "look", **given, context=context), "field 'context': is a Context"),  # type: ignore[arg-type]
         (lambda: engine.get(receipt, **given), "field 'id': is a Receipt"),  # type: ignore[arg-type]
     ):
-        with pytest.raises(recollect.FieldError) as refused:
+        with pytest.raises(recollect.errors.FieldError) as refused:
             call()
         assert str(refused.value) == f"{told}; give its id (….id)"
-    with pytest.raises(recollect.FieldError, match=r"field 'text': <Receipt .* is not text"):
+    with pytest.raises(recollect.errors.FieldError, match=r"field 'text': <Receipt .* is not text"):
         engine.remember(receipt, **given)  # type: ignore[arg-type]
 
 
 def test_a_place_that_nobody_can_have_is_not_there(entry_points: EntryPoints) -> None:
     for key in (*UNKEPT, "", "2026-13", "1898", "2201", "2026-W54", "\u0662\u0660\u0662\u0666"):
         with pytest.raises(recollect.NotFound, match=r"there is no memory .* in acme/ana"):
-            entry_points.engine.browse(key, scope=ANA)
+            entry_points.engine.timeline.browse(key, scope=ANA)
 
 
 def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none(entry_points: EntryPoints) -> None:
     for id in UNKEPT:
-        for way in (entry_points.engine.feedback, entry_points.engine.replay):
+        for way in (entry_points.engine.feedback, entry_points.engine.contexts.replay):
             with pytest.raises(recollect.NotFound, match="there is no context"):
                 way(id, scope=ANA)
     with pytest.raises(
-        recollect.FieldError, match="field 'context_id': None is not an id: contexts of a read-only store"
+        recollect.errors.FieldError, match="field 'context_id': None is not an id: contexts of a read-only store"
     ):
         entry_points.engine.feedback(None, scope=ANA)  # type: ignore[arg-type]
 
@@ -274,11 +299,11 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("observe", "events", "a seat", "field 'events': 'a seat' is not a list of events"),
         ("observe", "events", [7], "field 'events': 7 is not a turn; give a text, or a mapping"),
         ("observe", "provenance", "me", "field 'provenance': 'me' is not a valid provenance"),
-        ("rollup", "unfinished", 1, "field 'unfinished': 1 is neither true nor false"),
-        ("rollup", "progress", 7, "field 'progress': 7 is not callable"),
-        ("browse", "key", 7, "field 'key': 7 is not text"),
-        ("expand", "around", 1.5, "field 'around': 1.5 is not a whole number"),
-        ("expand", "around", 101, "field 'around': 101 is not within 0..100"),
+        ("timeline.rollup", "unfinished", 1, "field 'unfinished': 1 is neither true nor false"),
+        ("timeline.rollup", "progress", 7, "field 'progress': 7 is not callable"),
+        ("timeline.browse", "key", 7, "field 'key': 7 is not text"),
+        ("timeline.expand", "around", 1.5, "field 'around': 1.5 is not a whole number"),
+        ("timeline.expand", "around", 101, "field 'around': 101 is not within 0..100"),
         ("scopes", "scope", 7, "7 is not a scope"),
         ("plan", "job", "tidy", "field 'job': 'tidy' is not a valid job; known are consolidate"),
         ("plan", "level", "fortnight", "field 'level': 'fortnight' is not a valid level"),
@@ -287,12 +312,12 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("plan", "age_days", 40_000, "field 'age_days': 40000 days are not within 1..36500"),
         ("plan", "min_level", "day", "field 'min_level': does not apply to prune-vectors"),
         ("plan", "max_age_days", 3, "field 'max_age_days': does not apply to prune-vectors"),
-        ("run", "job", "tidy", "field 'job': 'tidy' is not a valid job"),
-        ("run", "min_level", "grip", "field 'min_level': 'grip' is not one of day, week, month, year"),
-        ("run", "max_age_days", "3", "field 'max_age_days': '3' is not a whole number"),
-        ("run", "level", "segment", "field 'level': does not apply to rebuild-index"),
-        ("run", "age_days", 3, "field 'age_days': is the age for one level"),
-        ("run", "progress", 3, "field 'progress': 3 "),
+        ("admin.run", "job", "tidy", "field 'job': 'tidy' is not a valid job"),
+        ("admin.run", "min_level", "grip", "field 'min_level': 'grip' is not one of day, week, month, year"),
+        ("admin.run", "max_age_days", "3", "field 'max_age_days': '3' is not a whole number"),
+        ("admin.run", "level", "segment", "field 'level': does not apply to rebuild-index"),
+        ("admin.run", "age_days", 3, "field 'age_days': is the age for one level"),
+        ("admin.run", "progress", 3, "field 'progress': 3 "),
         ("plan", "job", 7, "field 'job': 7 is not a valid job"),
         ("apply", "plan", {}, "field 'plan': {} is not a plan; pass what `plan` returned"),
         ("undo", "run", "99", "field 'run': '99' is not a whole number"),
@@ -320,14 +345,14 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ),
         ("remember_all", "drafts", None, "field 'drafts': None is not a list"),
         ("remember_all", "drafts", ["x"], "field 'drafts': 'x' is not a draft; give a recollect.Draft or a mapping"),
-        ("prove_erased", "erasure", None, "field 'erasure': None is not an erasure receipt"),
+        ("admin.prove_erased", "erasure", None, "field 'erasure': None is not an erasure receipt"),
         ("import_", "lines", None, "field 'lines': None has no lines"),
         ("import_", "lines", [b"x"], "line 1: b'x' is not text; open the export in text mode"),
         ("import_", "lines", [7], "line 1: 7 is not text"),
         ("import_", "progress", 7, "field 'progress': 7 is not callable"),
-        ("backup", "path", None, "field 'path': None is not a path; give a string or a pathlib.Path"),
-        ("backup", "path", "a\0b", r"'a\\x00b' is not a path"),
-        ("backup", "path", HALF, r"'\\ud800' is not a path"),
+        ("admin.backup", "path", None, "field 'path': None is not a path; give a string or a pathlib.Path"),
+        ("admin.backup", "path", "a\0b", r"'a\\x00b' is not a path"),
+        ("admin.backup", "path", HALF, r"'\\ud800' is not a path"),
         ("episodes.start", "task", " ", "field 'task': is blank; describe the task"),
         ("episodes.start", "plan", "book it", "field 'plan': 'book it' is not a list"),
         ("episodes.start", "plan", [7], "field 'plan': 7 is not text"),
@@ -371,7 +396,7 @@ def test_what_cannot_be_is_refused_by_its_name(
 
 
 def test_an_odd_title_is_refused_also_under_a_key_that_is_known(entry_points: EntryPoints) -> None:
-    with pytest.raises(recollect.FieldError, match="field 'title'"):
+    with pytest.raises(recollect.errors.FieldError, match="field 'title'"):
         entry_points.engine.remember("a seat", scope=ANA, key="seat", title={1: 2, "a": 3})  # type: ignore[arg-type]
 
 
@@ -402,7 +427,7 @@ def test_a_store_is_not_made_for_what_cannot_be(
     given: dict[str, Any], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(recollect.FieldError, match=problem):
+    with pytest.raises(recollect.errors.FieldError, match=problem):
         recollect.open(**{"target": "agent.db", "embedder": "hashing", **given})
     assert list(tmp_path.iterdir()) == []
 
@@ -410,7 +435,7 @@ def test_a_store_is_not_made_for_what_cannot_be(
 def test_a_clock_that_gives_no_moment_is_refused_whatever_is_asked() -> None:
     with recollect.open(":memory:", embedder="hashing", clock=lambda: datetime(2026, 1, 1)) as engine:
         for act in (lambda: engine.forget("a", scope=ANA), lambda: engine.brief(scope=ANA)):
-            with pytest.raises(recollect.FieldError, match=r"field 'clock': .* has no time zone"):
+            with pytest.raises(recollect.errors.FieldError, match=r"field 'clock': .* has no time zone"):
                 act()
 
 
@@ -440,7 +465,7 @@ def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dic
 
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 10_000, "a\0b"])
 def test_a_name_that_no_file_can_have_is_refused(name: str, entry_points: EntryPoints) -> None:
-    for act in (recollect.verify, entry_points.engine.backup, recollect.open):
+    for act in (recollect.verify, entry_points.engine.admin.backup, recollect.open):
         with pytest.raises(
             recollect.RecollectError, match=r"cannot access|cannot be accessed|is not a path|does not exist"
         ):

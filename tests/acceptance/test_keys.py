@@ -27,7 +27,7 @@ class Switched:
 
     def embed(self, texts: Sequence[str], purpose: Any) -> Any:
         if not self.on:
-            raise recollect.ProviderBusy("switched: nobody is there; try again")
+            raise recollect.errors.ProviderBusy("switched: nobody is there; try again")
         self.asked += texts
         return HashingEmbedder(self.dimensions).embed(texts, purpose)
 
@@ -53,11 +53,11 @@ def test_a_retry_needs_no_embedder(tmp_path: Path, memory: recollect.Engine, emb
     embedder.on = False
     with opened_again(tmp_path, embedder) as again:
         assert again.remember(SEAT, scope=ANA, key="k-1") == first
-        with pytest.raises(recollect.ProviderBusy):
+        with pytest.raises(recollect.errors.ProviderBusy):
             again.remember(SEAT, scope=ANA, key="k-2")
-        with pytest.raises(recollect.ProviderBusy):
+        with pytest.raises(recollect.errors.ProviderBusy):
             again.remember(SEAT, scope="acme/ben", key="k-1")  # a key is its scope's own
-    assert memory.usage(first.id, scope=ANA).echoed == 0
+    assert memory.contexts.usage(first.id, scope=ANA).echoed == 0
 
 
 def test_something_else_under_a_key_is_a_conflict_before_it_is_embedded(
@@ -110,7 +110,7 @@ def test_a_retry_while_the_first_call_is_under_way_writes_nothing_twice(tmp_path
         for call in calls:
             call.join()
         assert receipts[0] == receipts[1]
-        assert other.usage(receipts[0].id, scope=ANA).echoed == 0
+        assert other.contexts.usage(receipts[0].id, scope=ANA).echoed == 0
 
 
 def test_a_retry_says_what_became_of_it_then_and_shows_the_memory_as_it_is(memory: recollect.Engine) -> None:
@@ -125,7 +125,7 @@ def test_what_was_erased_is_not_known_by_its_key_any_more(memory: recollect.Engi
     first = memory.remember(SEAT, scope=ANA, key="k")
     memory.erase(scope=ANA, id=first.id)
     embedder.on = False
-    with pytest.raises(recollect.ProviderBusy):
+    with pytest.raises(recollect.errors.ProviderBusy):
         memory.remember(SEAT, scope=ANA, key="k")
     embedder.on = True
     assert memory.remember(SEAT, scope=ANA, key="k").id != first.id

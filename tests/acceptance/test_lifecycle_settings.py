@@ -39,7 +39,7 @@ def test_a_model_is_asked_with_the_key_and_what_it_says_is_the_record_as_its_inf
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, key="k-1")) as memory,
     ):
         memory.observe(EVENTS, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         found = records(memory)
     assert len(server.asked) == len(LEVELS)
     assert {one.headers["Authorization"] for one in server.asked} == {"Bearer k-1"}
@@ -58,7 +58,7 @@ def test_a_rollup_says_what_was_asked_of_the_model_and_what_that_cost(tmp_path: 
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, **prices)) as memory,
     ):
         memory.observe(EVENTS, scope=ANA)
-        done, again = memory.rollup(scope=ANA), memory.rollup(scope=ANA)
+        done, again = memory.timeline.rollup(scope=ANA), memory.timeline.rollup(scope=ANA)
     assert done.spent.calls == len(LEVELS)
     assert done.spent.prompt_tokens > 0
     assert done.cost == (2.0 * done.spent.prompt_tokens + 4.0 * done.spent.completion_tokens) / 1_000_000
@@ -73,7 +73,7 @@ def test_unless_it_is_set_no_model_is_asked_and_the_words_are_those_that_were_sa
         recollect.open(tmp_path / "a.db", embedder="hashing", settings={**asked(server), "lifecycle": {}}) as memory,
     ):
         memory.observe(EVENTS, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         found = records(memory)
     assert server.asked == []
     assert {found[Level(level)].text for level in LEVELS} == {f"- Ana: {SAID}"}
@@ -83,14 +83,14 @@ def test_unless_it_is_set_no_model_is_asked_and_the_words_are_those_that_were_sa
 def test_another_summariser_than_before_makes_all_records_anew(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "a.db", embedder="hashing") as memory:
         memory.observe(EVENTS, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
     with (
         serving(summing_up(POINT)) as server,
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server)) as memory,
     ):
-        done = memory.rollup(scope=ANA)
+        done = memory.timeline.rollup(scope=ANA)
         assert {level.value: count for level, count in done.revised.items()} == dict.fromkeys(LEVELS, 1)
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.timeline.rollup(scope=ANA).changed == 0
         assert len(server.asked) == len(LEVELS)
 
 
@@ -102,10 +102,10 @@ def test_a_server_that_fails_is_an_error_and_the_next_rollup_asks_for_the_rest_a
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, attempts=1)) as memory,
     ):
         memory.observe(EVENTS, scope=ANA)
-        with pytest.raises(recollect.ProviderBusy):
-            memory.rollup(scope=ANA)
+        with pytest.raises(recollect.errors.ProviderBusy):
+            memory.timeline.rollup(scope=ANA)
         assert set(records(memory)) == {"event", "grip", "segment", "day"}
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         assert set(records(memory)) == {"event", "grip", *LEVELS}
         assert len(server.asked) == len(acts) + 2  # the week again, month and year
 
@@ -119,9 +119,9 @@ def test_of_two_segments_the_one_that_was_summed_up_is_not_asked_for_again(tmp_p
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=asked(server, attempts=1)) as memory,
     ):
         memory.observe([*EVENTS, *second], scope=ANA)
-        with pytest.raises(recollect.ProviderBusy):
-            memory.rollup(scope=ANA)
-        memory.rollup(scope=ANA)
+        with pytest.raises(recollect.errors.ProviderBusy):
+            memory.timeline.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
     assert len(server.asked) == len(acts) + 4  # the second segment again, then day, week, month and year
 
 
@@ -129,7 +129,7 @@ def test_of_two_segments_the_one_that_was_summed_up_is_not_asked_for_again(tmp_p
 def test_a_store_is_not_opened_for_a_model_that_nobody_named(lacking: str, tmp_path: Path) -> None:
     given = {"address": "http://127.0.0.1/v1", "model": "m"}
     settings = {"lifecycle": {"summariser": "llm"}, "extraction": {k: v for k, v in given.items() if k != lacking}}
-    with pytest.raises(recollect.FieldError, match=lacking):
+    with pytest.raises(recollect.errors.FieldError, match=lacking):
         recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings)
 
 
@@ -151,8 +151,8 @@ def test_a_day_is_browsed_in_the_time_zone_it_was_summed_up_in(zone: str, tmp_pa
     late = BEGAN + timedelta(hours=14, minutes=30)
     with recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings) as memory:
         memory.observe([{"text": "half past eleven", "at": late}], scope=ANA)
-        memory.rollup(scope=ANA)
-        place = memory.browse(late.astimezone(ZoneInfo(zone)).date().isoformat(), scope=ANA).place
+        memory.timeline.rollup(scope=ANA)
+        place = memory.timeline.browse(late.astimezone(ZoneInfo(zone)).date().isoformat(), scope=ANA).place
     assert place is not None
     assert place.record is not None
     assert (place.last - place.first, place.first.astimezone(ZoneInfo(zone)).hour) == (timedelta(days=1), 0)
@@ -183,7 +183,7 @@ def test_a_day_is_browsed_in_the_time_zone_it_was_summed_up_in(zone: str, tmp_pa
     ],
 )
 def test_what_no_setting_can_be_is_refused_by_its_name(name: str, value: object, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(recollect.FieldError, match=problem) as caught:
+    with pytest.raises(recollect.errors.FieldError, match=problem) as caught:
         recollect.open(tmp_path / "a.db", embedder="hashing", settings={"lifecycle": {name: value}})
     assert caught.value.field == f"lifecycle.{name}"
     assert list(tmp_path.iterdir()) == []

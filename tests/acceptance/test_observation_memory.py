@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 import recollect
-from recollect import ContextScore, Kind, ObservationMemory, SearchScore
-from recollect.compat import observations
+from recollect import ContextScore, Kind, SearchScore
+from recollect.compat import ObservationMemory, observations
 from recollect.compat.observations import MemoryStats, MethodResult, SaveResult
 from recollect.testing.builders import ManualClock
 
@@ -91,7 +91,7 @@ class TestAStory:
         expected = ContextScore.of(updated_at=NOW, revision_count=1, type="profile", now=clock())
         assert second.memories[0].score == expected
         assert second.memories[0].score.value == pytest.approx(0.5 * 0.5 + 0.3 * 0.1 + 0.2 * 1.0, abs=1e-12)
-        assert engine.usage(fact.id or "", scope="alice").served == 1
+        assert engine.contexts.usage(fact.id or "", scope="alice").served == 1
 
     @on_both_stores
     def test_of_many_ten_observations_and_five_sessions_are_told(
@@ -124,7 +124,7 @@ class TestAStory:
         assert second.session_id != first.session_id
         clock.move(HOUR)
         assert memory.mem_session_start("alice").session_id not in (first.session_id, second.session_id)
-        with pytest.raises(recollect.FieldError, match="inactivity"):
+        with pytest.raises(recollect.errors.FieldError, match="inactivity"):
             ObservationMemory(engine, inactivity=timedelta())
 
     def test_a_summary_is_noted_while_the_session_goes_on(self, memory: ObservationMemory) -> None:
@@ -222,7 +222,7 @@ class TestSaving:
         self, memory: ObservationMemory, field: str, value: Any
     ) -> None:
         given = {"content": "Alice prefers window seats", "type": "decision", "title": "Seats", field: value}
-        with pytest.raises(recollect.FieldError, match=field):
+        with pytest.raises(recollect.errors.FieldError, match=field):
             memory.mem_save("alice", **given)
         told = memory.mem_stats("alice")
         assert (told.observations, told.sessions) == (0, 0)
@@ -251,7 +251,7 @@ class TestFinding:
         assert hit.score.fts5_rank is not None
         assert hit.score == SearchScore.of(fts5_rank=hit.score.fts5_rank, updated_at=NOW, revision_count=1, now=clock())
         assert memory.mem_search("alice", "zebra") == ()
-        served = [engine.usage(one.id or "", scope="alice").served for one in (old, new)]
+        served = [engine.contexts.usage(one.id or "", scope="alice").served for one in (old, new)]
         assert served == [1, 0]
 
     def test_an_old_match_that_is_weak_is_not_crowded_out_by_what_is_fresh(

@@ -104,7 +104,7 @@ def story(memory: recollect.Engine, clock: Clock) -> list[object]:
         asked(memory, ANA, known_at=START + 10 * DAY),
         memory.history("rome", scope=ANA),
         memory.memories(scope=TEAM, below=True),
-        [memory.usage(id, scope=ANA) for id in ("seat", "lisbon", "peanuts", "trips")],
+        [memory.contexts.usage(id, scope=ANA) for id in ("seat", "lisbon", "peanuts", "trips")],
     ]
     erased = memory.erase(scope=ANA, id="peanuts")
     told += [erased.ids, erased.versions, erased.contexts, asked(memory, ANA)]
@@ -163,10 +163,10 @@ def test_two_engines_on_one_database_see_what_the_other_wrote(postgres_store_url
     other.revise("seat", "Ana prefers aisle seats", scope=ANA)
     assert [found.memory.text for found in one.search(QUESTION, scope=ANA)] == ["Ana prefers aisle seats"]
     context = one.recall(QUESTION, scope=ANA)
-    one.flush()
+    one.admin.flush()
     assert context.id is not None
     other.feedback(context.id, scope=ANA, helped=["seat"])
-    assert (one.usage("seat", scope=ANA).served, one.usage("seat", scope=ANA).helped) == (1, 1)
+    assert (one.contexts.usage("seat", scope=ANA).served, one.contexts.usage("seat", scope=ANA).helped) == (1, 1)
     assert ranked(one.search(QUESTION, scope=ANA)) == ranked(other.search(QUESTION, scope=ANA))
     other.erase(scope=ANA, id="seat")
     assert len(one.search(QUESTION, scope=ANA)) == 0
@@ -211,6 +211,6 @@ def test_an_engine_is_told_by_its_database_and_never_with_a_password(postgres_st
     with recollect.open(address, embedder="hashing") as memory:
         shown = f"{memory!r} {memory}"
         with pytest.raises(recollect.InvalidInput, match="use `export`"):
-            memory.backup("copy.db")
+            memory.admin.backup("copy.db")
     assert "postgresql://recollect@" in shown
     assert "hunter2" not in shown

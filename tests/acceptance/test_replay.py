@@ -52,13 +52,13 @@ def fill(engine: recollect.Engine, scope: str = ANA, texts: Sequence[str] = SEAT
 
 def asked(engine: recollect.Engine, question: str = WHICH, scope: str = ANA, **given: Any) -> recollect.Context:
     context = engine.recall(question, scope=scope, **given)
-    engine.flush()
+    engine.admin.flush()
     return context
 
 
 def replayed(engine: recollect.Engine, context: recollect.Context, scope: str = ANA) -> recollect.Replay:
     assert context.id is not None
-    return engine.replay(context.id, scope=scope)
+    return engine.contexts.replay(context.id, scope=scope)
 
 
 def same(engine: recollect.Engine, context: recollect.Context, scope: str = ANA) -> bool:
@@ -164,7 +164,7 @@ class TestIdentical:
         ]
         clock.move(-3 * DAY)
         memory.forget(window, scope=ANA)
-        memory.flush()
+        memory.admin.flush()
         assert all(same(memory, one) for one in contexts)
         assert any(one.omitted for one in contexts)
 
@@ -172,10 +172,10 @@ class TestIdentical:
     def test_it_counts_as_no_use_and_nothing_is_written(self, memory: recollect.Engine) -> None:
         ids = fill(memory)
         context = asked(memory)
-        before = list(memory.export()), [memory.usage(id, scope=ANA) for id in ids]
+        before = list(memory.export()), [memory.contexts.usage(id, scope=ANA) for id in ids]
         assert same(memory, context)
-        memory.flush()
-        assert (list(memory.export()), [memory.usage(id, scope=ANA) for id in ids]) == before
+        memory.admin.flush()
+        assert (list(memory.export()), [memory.contexts.usage(id, scope=ANA) for id in ids]) == before
 
     @on_both_stores
     def test_another_scope_learns_no_more_than_of_a_context_that_never_was(self, memory: recollect.Engine) -> None:
@@ -184,10 +184,10 @@ class TestIdentical:
         for scope in (TEAM, BEN, f"{ANA}/x", STRANGER):
             for id in (context.id or "", "nobody", "", "\0", "\ud800"):
                 with pytest.raises(NotFound) as refused:
-                    memory.replay(id, scope=scope)
+                    memory.contexts.replay(id, scope=scope)
                 assert str(refused.value) == f"there is no context {id!r} in {scope}"
         with pytest.raises(FieldError, match="None is not an id"):
-            memory.replay(None, scope=ANA)  # type: ignore[arg-type]
+            memory.contexts.replay(None, scope=ANA)  # type: ignore[arg-type]
 
     @on_both_stores
     def test_somebody_who_spoke_for_the_first_time_meanwhile_is_heard_as_all_others(
@@ -284,7 +284,7 @@ class TestErased:
     def test_one_that_was_only_counted_is_counted(self, memory: recollect.Engine) -> None:
         fill(memory)
         context = memory.brief(scope=ANA, depth=2)
-        memory.flush()
+        memory.admin.flush()
         packed = {one.id for one in context.packed}
         (left,) = (one.id for one in memory.memories(scope=ANA) if one.id not in packed)
         memory.erase(scope=ANA, id=left)
@@ -298,7 +298,7 @@ class TestErased:
     def test_one_that_was_omitted_leaves_the_text_as_it_was(self, memory: recollect.Engine) -> None:
         fill(memory)
         context = memory.brief(scope=ANA, tokens=Budget(1_200, items=2))
-        memory.flush()
+        memory.admin.flush()
         (omitted,) = context.omitted
         memory.erase(scope=ANA, id=omitted.scored.id)
         again = replayed(memory, context)
@@ -333,7 +333,7 @@ class TestErased:
         context = asked(memory)
         memory.erase(scope=ANA, everything=True)
         with pytest.raises(NotFound, match="there is no context"):
-            memory.replay(context.id or "", scope=ANA)
+            memory.contexts.replay(context.id or "", scope=ANA)
 
     def test_a_question_that_named_whom_nobody_knows_any_more_is_asked_otherwise(
         self, memory: recollect.Engine
@@ -380,10 +380,10 @@ class TestDeparted:
         """A context of records that leave the index of directions afterwards."""
         engine.observe([{"text": text, "at": BEGAN - n * MINUTE} for n, text in enumerate(SEATS)], scope=ANA)
         clock.move(2 * DAY)
-        engine.rollup(scope=ANA)
+        engine.timeline.rollup(scope=ANA)
         context = asked(engine, levels=self.LEVELS)
         clock.move(60 * DAY)
-        (run,) = engine.run("prune-vectors", scope=ANA)
+        (run,) = engine.admin.run("prune-vectors", scope=ANA)
         assert run.memories
         return context
 
@@ -484,14 +484,14 @@ class TestOtherVersions:
             recollect.open(tmp_path / "agent.db", embedder="hashing-64", clock=clock) as memory,
             pytest.raises(Conflict, match="ranked by a formula that this version cannot read"),
         ):
-            memory.replay("odd", scope=ANA)
+            memory.contexts.replay("odd", scope=ANA)
 
     def test_of_a_context_of_an_older_version_the_text_cannot_be_told(
         self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         fill(memory)
         contexts = [asked(memory), asked(memory, as_of=BEGAN - DAY), memory.brief(scope=ANA)]
-        memory.flush()
+        memory.admin.flush()
 
         def change(trace: dict[str, Any]) -> None:
             for name in ("making", "past", "levels"):

@@ -84,7 +84,7 @@ class Life:
         at = self.clock.now - 3 * DAY
         events = [{"text": self.text(), "at": at + step * HOUR, "session": "day"} for step in range(count)]
         self.engine.observe(events, scope=scope)
-        self.engine.rollup(scope=scope)
+        self.engine.timeline.rollup(scope=scope)
 
     def one_of(self, scope: str) -> str:
         """A memory of the scope."""
@@ -165,7 +165,7 @@ def recorded(life: Life, count: int) -> None:
             life.change(life.dice.choice([ANA, ANA, TEAM, BELOW]))
         if life.dice.random() < 0.05:
             life.remember(life.dice.choice([ANA, TEAM, BELOW, BEN]), 3)
-    life.engine.flush()
+    life.engine.admin.flush()
 
 
 def lived_on(life: Life, count: int) -> None:
@@ -183,10 +183,10 @@ def lived_on(life: Life, count: int) -> None:
     life.happen(ANA, 20)
     life.clock.move(60 * DAY)
     for scope in (ANA, TEAM):
-        life.engine.run(Job.PRUNE_VECTORS, scope=scope)
-        life.engine.run(Job.REBUILD_INDEX, scope=scope)
-        life.engine.run(Job.CONSOLIDATE, scope=scope)
-    life.engine.flush()
+        life.engine.admin.run(Job.PRUNE_VECTORS, scope=scope)
+        life.engine.admin.run(Job.REBUILD_INDEX, scope=scope)
+        life.engine.admin.run(Job.CONSOLIDATE, scope=scope)
+    life.engine.admin.flush()
 
 
 @on_both_stores
@@ -201,14 +201,14 @@ def test_all_recorded_contexts_come_back_identical_after_ten_times_as_many_later
         recorded(life, contexts)
         then = dict(life.contexts)
         lived_on(life, later)
-        left = [one for one in engine.memories(scope=ANA) if recollect.Index.VECTOR in one.left]
-        usage = [engine.usage(id, scope=ANA) for id in life.known[ANA][:40]]
+        left = [one for one in engine.memories(scope=ANA) if recollect.types.Index.VECTOR in one.left]
+        usage = [engine.contexts.usage(id, scope=ANA) for id in life.known[ANA][:40]]
     assert left
 
     with recollect.open(target, clock=clock) as engine:
         differing = Counter[str]()
         for id, (scope, context) in then.items():
-            again = engine.replay(id, scope=scope)
+            again = engine.contexts.replay(id, scope=scope)
             differing.update(one.what.value for one in again.differences)
             made = again.context
             assert (made.text, made.packed, made.omitted, made.tokens, made.budget, made.marker) == (
@@ -216,4 +216,4 @@ def test_all_recorded_contexts_come_back_identical_after_ten_times_as_many_later
             )
             assert (made.id, made.ranking.excluded) == (id, context.ranking.excluded)
         assert (differing, len(then)) == (Counter(), contexts)
-        assert [engine.usage(id, scope=ANA) for id in life.known[ANA][:40]] == usage
+        assert [engine.contexts.usage(id, scope=ANA) for id in life.known[ANA][:40]] == usage

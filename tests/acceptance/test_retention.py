@@ -56,7 +56,7 @@ def lived(engine: recollect.Engine, scope: str = ANA) -> None:
         said = [f"the codeword of the gate is zebra{day}", f"then the ferry number {day} leaves from the pier"]
         turns += [{"text": text, "at": at + place * MINUTE, "session": f"s{day}"} for place, text in enumerate(said)]
     engine.observe(turns, scope=scope)
-    engine.rollup(scope=scope)
+    engine.timeline.rollup(scope=scope)
 
 
 def records(engine: recollect.Engine, *levels: Level) -> list[Memory]:
@@ -77,7 +77,7 @@ class TestPruning:
     @on_both_stores
     def test_segments_and_grips_leave_the_vectors_and_days_stand_in_for_them(self, memory: recollect.Engine) -> None:
         before = memory.stats(scope=ANA)
-        (run,) = memory.run("prune-vectors", scope=ANA)
+        (run,) = memory.admin.run("prune-vectors", scope=ANA)
 
         fine = records(memory, Level.SEGMENT, Level.GRIP)
         assert len(fine) >= 2 * DAYS
@@ -88,17 +88,17 @@ class TestPruning:
         assert set(run.ids) == {one.id for one in [*fine, *days]}
         after = memory.stats(scope=ANA)
         assert (after.memories, after.unembedded) == (before.memories, 0)
-        assert memory.run("prune-vectors", scope=ANA) == []
+        assert memory.admin.run("prune-vectors", scope=ANA) == []
 
     @on_both_stores
     def test_what_left_the_vectors_is_found_by_its_words_until_it_leaves_these_too(
         self, memory: recollect.Engine
     ) -> None:
-        memory.run("prune-vectors", scope=ANA)
+        memory.admin.run("prune-vectors", scope=ANA)
         asked: dict[str, Any] = {"scope": ANA, "levels": ["segment"], "profile": "search"}
         assert Level.SEGMENT in {one.memory.level for one in memory.search("zebra7", **asked)}
 
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert {one.left for one in records(memory, Level.SEGMENT, Level.GRIP)} == {BOTH}
         assert {one.memory.level for one in memory.search("zebra7", **asked)} == {Level.DAY}
         told = best(memory, "what is the codeword zebra7?", levels=["segment"])
@@ -107,7 +107,7 @@ class TestPruning:
     def test_what_was_recalled_without_a_level_is_found_as_before(self, memory: recollect.Engine) -> None:
         asked = [f"what is the codeword zebra{day}?" for day in range(DAYS)]
         before = [[one.id for one in memory.search(one, scope=ANA, limit=5)] for one in asked]
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert [[one.id for one in memory.search(one, scope=ANA, limit=5)] for one in asked] == before
 
     @on_both_stores
@@ -116,7 +116,7 @@ class TestPruning:
     ) -> None:
         with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
             lived(engine)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             assert {one.left for one in records(engine, Level.EVENT)} == {BOTH}
             told = best(engine, "what is the codeword zebra3?")
             assert (told.level, "zebra3" in told.text) == (Level.DAY, True)
@@ -130,10 +130,12 @@ class TestPruning:
             assert engine.search("zebra3", scope=ANA).excluded["unindexed"] == len(left)
 
     def test_rows_stay_and_can_be_walked_to(self, memory: recollect.Engine) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         (grip, *_) = records(memory, Level.GRIP)
-        assert [one.level for one in memory.expand(grip.id, scope=ANA).events] == [Level.EVENT] * len(grip.derived_from)
-        assert memory.browse("2026-01-05", scope=ANA).parts
+        assert [one.level for one in memory.timeline.expand(grip.id, scope=ANA).events] == [Level.EVENT] * len(
+            grip.derived_from
+        )
+        assert memory.timeline.browse("2026-01-05", scope=ANA).parts
 
     def test_nothing_leaves_before_it_is_summed_up(self, memory: recollect.Engine) -> None:
         for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
@@ -142,32 +144,32 @@ class TestPruning:
         assert not plan.changes
         assert {one.act for one in plan.steps} == {Act.KEEP}
         assert "run a rollup first" in plan.steps[0].reason
-        assert memory.run("prune-vectors", scope=ANA) == []
+        assert memory.admin.run("prune-vectors", scope=ANA) == []
 
     def test_what_is_pinned_stays_and_comes_back(self, memory: recollect.Engine) -> None:
         first, second = records(memory, Level.SEGMENT)[:2]
         memory.pin(first.id, scope=ANA)
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert [one.left for one in records(memory, Level.SEGMENT) if one.id in (first.id, second.id)] == [(), BOTH]
         memory.pin(second.id, scope=ANA)
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert [one.left for one in records(memory, Level.SEGMENT) if one.id in (first.id, second.id)] == [(), ()]
         assert best(memory, second.text, levels=["segment"]).id == second.id
 
     def test_fresh_segments_survive_every_rebuild(self, memory: recollect.Engine, clock: ManualClock) -> None:
         turn = {"text": "the lighthouse is painted green today", "at": clock.now - timedelta(hours=3), "session": "new"}
         memory.observe([turn], scope=ANA)
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
         for wish in ({}, {"min_level": "day"}, {"max_age_days": 1}, {"min_level": "year", "max_age_days": 1}):
-            memory.run("rebuild-index", scope=ANA, **wish)
+            memory.admin.run("rebuild-index", scope=ANA, **wish)
             assert best(memory, "which colour has the lighthouse?", levels=["segment"]).level is Level.SEGMENT
 
     def test_a_level_and_an_age_may_be_said(self, memory: recollect.Engine) -> None:
-        memory.run("prune-vectors", scope=ANA, level="grip", age_days=95)
+        memory.admin.run("prune-vectors", scope=ANA, level="grip", age_days=95)
         gone = [one for one in records(memory, Level.GRIP, Level.SEGMENT) if one.left]
         assert {one.level for one in gone} == {Level.GRIP}
         assert {one.created_at.date() for one in gone} == {(BEGAN + day * DAY).date() for day in range(5)}
-        memory.run("rebuild-index", scope=ANA, min_level="month", max_age_days=90)
+        memory.admin.run("rebuild-index", scope=ANA, min_level="month", max_age_days=90)
         weeks = records(memory, Level.WEEK)
         assert weeks[0].left == BOTH
         assert weeks[-1].left == ()
@@ -176,13 +178,13 @@ class TestPruning:
         with pytest.raises(FieldError, match="does not apply to consolidate"):
             memory.plan("consolidate", scope=ANA, level="day")
         with pytest.raises(FieldError, match="is the age for one level"):
-            memory.run("prune-vectors", scope=ANA, age_days=3)
+            memory.admin.run("prune-vectors", scope=ANA, age_days=3)
 
     def test_settings_say_how_long(self, target: str, clock: ManualClock) -> None:
         kept: dict[str, Any] = {"lifecycle": {"vector": {"segment_retention_days": "never", "day_retention_days": 10}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=kept) as engine:
             lived(engine)
-            engine.run("prune-vectors", scope=ANA)
+            engine.admin.run("prune-vectors", scope=ANA)
             assert {one.left for one in records(engine, Level.SEGMENT)} == {()}
             assert {one.left for one in records(engine, Level.DAY)} == {(Index.VECTOR,)}
             weeks = records(engine, Level.WEEK)
@@ -194,7 +196,7 @@ class TestPruning:
             lived(engine)
             for one in records(engine, Level.MONTH):
                 engine.forget(one.id, scope=ANA)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             assert {one.left for one in records(engine, Level.SEGMENT)} == {(Index.VECTOR,)}
 
 
@@ -214,7 +216,7 @@ class TestPlans:
         assert [(one.id, one.score) for one in memory.search(asked, scope=ANA, levels=["segment", "grip"])] == found
 
     def test_a_plan_is_refused_if_what_was_to_stand_in_is_gone(self, memory: recollect.Engine) -> None:
-        memory.run("prune-vectors", scope=ANA)
+        memory.admin.run("prune-vectors", scope=ANA)
         plan = memory.plan(Job.REBUILD_INDEX, scope=ANA)
         assert not plan.of(Act.STAND_IN)
         day = next(one.by for one in plan.of(Act.PRUNE))
@@ -226,10 +228,10 @@ class TestPlans:
 
     @on_both_stores
     def test_what_was_forgotten_lets_what_it_stood_for_come_back(self, memory: recollect.Engine) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
             memory.forget(one.id, scope=ANA)
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert {one.left for one in records(memory, Level.SEGMENT, Level.GRIP)} == {()}
         assert "zebra9" in best(memory, "codeword zebra9", levels=["segment"], profile="five-signal").text
 
@@ -255,7 +257,7 @@ class TestPlans:
         thread.start()
         try:
             told: list[tuple[int, int]] = []
-            runs = memory.run("rebuild-index", scope=ANA, progress=lambda done, total: told.append((done, total)))
+            runs = memory.admin.run("rebuild-index", scope=ANA, progress=lambda done, total: told.append((done, total)))
         finally:
             over.set()
             thread.join()
@@ -267,14 +269,14 @@ class TestPlans:
     def test_an_index_may_be_left_while_the_other_is_entered_again(self, target: str, clock: ManualClock) -> None:
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
             lived(engine)
-            engine.run("prune-vectors", scope=ANA)
+            engine.admin.run("prune-vectors", scope=ANA)
         kept = {"segment_retention_days": "never", "grip_retention_days": "never"}
         swapped: dict[str, Any] = {"lifecycle": {"vector": kept}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=swapped) as engine:
             plan = engine.plan("rebuild-index", scope=ANA)
             assert "leaves text" in plan.of(Act.PRUNE)[0].reason
             assert "belongs in vector" in plan.of(Act.PRUNE)[0].reason
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             assert {one.left for one in records(engine, Level.SEGMENT)} == {(Index.TEXT,)}
             assert engine.stats(scope=ANA).unembedded == 0
             found = engine.search(
@@ -283,11 +285,11 @@ class TestPlans:
             assert "zebra5" in next(iter(found)).memory.text
 
     def test_events_that_left_by_hand_come_back_when_nothing_tells_them(self, memory: recollect.Engine) -> None:
-        memory.run("prune-vectors", scope=ANA, level="event", age_days=10)
+        memory.admin.run("prune-vectors", scope=ANA, level="event", age_days=10)
         assert {one.left for one in records(memory, Level.EVENT)} == {(Index.VECTOR,)}
         for one in records(memory, Level.DAY, Level.WEEK, Level.MONTH):
             memory.forget(one.id, scope=ANA)
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert {one.left for one in records(memory, Level.EVENT)} == {()}
 
     def test_part_of_a_plan_without_what_stands_in_is_refused(self, memory: recollect.Engine) -> None:
@@ -302,7 +304,7 @@ class TestPlans:
     ) -> None:
         before = states(memory)
         monkeypatch.setattr("recollect.engine.plans.MAX_STEPS_PER_TRANSACTION", 20)
-        first, *others = memory.run("rebuild-index", scope=ANA)
+        first, *others = memory.admin.run("rebuild-index", scope=ANA)
         assert {one.level for one in first.memories} == {Level.DAY}
         with pytest.raises(Conflict, match="undo the later runs first"):
             memory.undo(first)
@@ -314,16 +316,16 @@ class TestPlans:
         coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "week"}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
             lived(engine)
-            engine.run("prune-vectors", scope=ANA)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("prune-vectors", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             for job in (Job.PRUNE_VECTORS, Job.REBUILD_INDEX) * 2:
-                assert engine.run(job, scope=ANA) == []
+                assert engine.admin.run(job, scope=ANA) == []
 
     def test_what_is_said_of_words_is_not_said_of_vectors(self, target: str, clock: ManualClock) -> None:
         coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "week"}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
             lived(engine)
-            engine.run("rebuild-index", scope=ANA, max_age_days=10)
+            engine.admin.run("rebuild-index", scope=ANA, max_age_days=10)
             assert {one.left for one in records(engine, Level.DAY)} == {(Index.TEXT,)}
 
 
@@ -336,7 +338,7 @@ class TestGaps:
         with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
             lived(engine)
             engine.pin(records(engine, Level.EVENT)[0].id, scope=ANA)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             yield engine
 
     def test_what_comes_back_in_parts_is_found_by_what_stands_in_until_it_is_there(
@@ -350,7 +352,7 @@ class TestGaps:
                 assert find_uncovered(engine.memories(scope=ANA)) == []
                 seen.append(best(engine, "what is the codeword zebra13?"))
 
-            runs = engine.run("rebuild-index", scope=ANA, progress=look)
+            runs = engine.admin.run("rebuild-index", scope=ANA, progress=look)
             assert {"zebra13" in one.text for one in seen} == {True}
             assert [one.level for one in seen][-1] is Level.EVENT
             for run in reversed(runs):
@@ -368,7 +370,7 @@ class TestGaps:
         for grip in records(leaving, Level.GRIP):
             if event.id in grip.derived_from:
                 leaving.forget(grip.id, scope=ANA)
-        leaving.rollup(scope=ANA)  # what was forgotten is told no more
+        leaving.timeline.rollup(scope=ANA)  # what was forgotten is told no more
         day = leaving.get(str(plan.steps[0].by), scope=ANA)
         assert (day.status, Level.EVENT in day.stands_for) == (recollect.Status.ACTIVE, True)
         with pytest.raises(Conflict, match="would no longer be found in an index"):
@@ -386,7 +388,7 @@ class TestGaps:
         plan = leaving.plan("rebuild-index", scope=ANA)
         assert event.id not in {step.memory for step in plan.steps}
         clock.move(50 * DAY)
-        leaving.run("prune-vectors", scope=ANA)
+        leaving.admin.run("prune-vectors", scope=ANA)
         assert leaving.get(event.id, scope=ANA).left == (Index.VECTOR,)
         before = states(leaving)
         with pytest.raises(Conflict, match="would no longer be found in an index"):
@@ -435,12 +437,12 @@ class TestGaps:
     def test_undo_lets_nothing_leave_that_nothing_tells_by_now(self, leaving: recollect.Engine) -> None:
         event = next(one for one in records(leaving, Level.EVENT) if one.pinned)
         leaving.unpin(event.id, scope=ANA)
-        (run,) = leaving.run("rebuild-index", scope=ANA)
+        (run,) = leaving.admin.run("rebuild-index", scope=ANA)
         assert run.ids == (event.id,)
         undone = leaving.undo(run)
         for one in records(leaving, Level.DAY, Level.WEEK, Level.MONTH):
             leaving.forget(one.id, scope=ANA)
-        leaving.run("rebuild-index", scope=ANA)
+        leaving.admin.run("rebuild-index", scope=ANA)
         before = states(leaving)
         with pytest.raises(Conflict, match="outside of an index without another record in its place"):
             leaving.undo(undone.run, scope=ANA)
@@ -452,7 +454,7 @@ class TestGaps:
         settings: dict[str, Any] = {"lifecycle": {"vector": kept, "bm25": kept}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=settings) as engine:
             lived(engine)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             segment = records(engine, Level.SEGMENT)[0]
             assert {engine.get(id, scope=ANA).left for id in segment.derived_from} == {BOTH}
             with pytest.raises(Conflict, match="outside of an index without another record in its place"):
@@ -485,7 +487,7 @@ class TestKeeping:
     def test_it_is_given_away_and_taken_in_as_it_is(
         self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         lines = list(memory.export())
         with recollect.open(tmp_path / "other.db", embedder="hashing", clock=clock) as other:
             other.import_(lines)
@@ -497,7 +499,7 @@ class TestKeeping:
         path = tmp_path / "agent.db"
         with recollect.open(path, embedder="hashing", clock=clock) as engine:
             lived(engine)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             contents = len(records(engine, *Level)) - len(records(engine, Level.SEGMENT, Level.GRIP))
         assert recollect.re_embed(path, embedder="wordllama").embedded == contents
         assert recollect.verify(path).problems == ()
@@ -506,7 +508,7 @@ class TestKeeping:
             assert "zebra2" in best(engine, "codeword zebra2", levels=["segment"]).text
 
     def test_a_record_that_says_something_else_is_back(self, memory: recollect.Engine) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         segment = records(memory, Level.SEGMENT)[0]
         memory.revise(segment.id, "- the walrus sleeps on the jetty", scope=ANA, provenance="operator")
         assert best(memory, "where does the walrus sleep?", levels=["segment"]).id == segment.id
@@ -514,13 +516,13 @@ class TestKeeping:
     def test_a_late_event_brings_its_day_back_and_what_it_stands_for_stays_told(
         self, memory: recollect.Engine, clock: ManualClock
     ) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         late = {"text": "the otter was late that day", "at": BEGAN + 2 * DAY + 5 * MINUTE, "session": "s2"}
         memory.observe([late], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         day = next(one for one in records(memory, Level.DAY) if one.id.startswith("day-2026-01-07"))
         assert day.stands_for == (Level.SEGMENT, Level.GRIP)
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert "otter" in best(memory, "who was late?", levels=["segment"]).text
 
     @pytest.mark.parametrize(("kept", "teller"), [(365, "day-2026-01-08-"), (10, "week-2026-W02-")])
@@ -531,12 +533,12 @@ class TestKeeping:
         settings: dict[str, Any] = {"lifecycle": {"vector": keeping, "bm25": keeping}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=settings) as engine:
             lived(engine)
-            engine.run("rebuild-index", scope=ANA)
+            engine.admin.run("rebuild-index", scope=ANA)
             before = next(one for one in engine.memories(scope=ANA) if one.id.startswith(teller))
             ferry = next(one for one in records(engine, Level.EVENT) if "ferry number 3 " in one.text)
             engine.erase(scope=ANA, id=ferry.id)
 
-            engine.rollup(scope=ANA)
+            engine.timeline.rollup(scope=ANA)
 
             after = engine.get(before.id, scope=ANA)
             assert Level.EVENT in after.stands_for
@@ -545,17 +547,17 @@ class TestKeeping:
 
     @on_both_stores
     def test_a_week_whose_days_are_found_stands_in_for_nothing_after_an_erasure(self, memory: recollect.Engine) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         memory.erase(scope=ANA, id=records(memory, Level.EVENT)[0].id)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         assert {one.stands_for for one in records(memory, Level.WEEK, Level.MONTH)} == {()}
 
     @on_both_stores
     def test_erasing_takes_along_what_has_left(self, memory: recollect.Engine) -> None:
-        memory.run("rebuild-index", scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         event = records(memory, Level.EVENT)[0]
         memory.erase(scope=ANA, id=event.id)
         assert not [one for one in states(memory) if event.text in one.text]
-        memory.rollup(scope=ANA)
-        memory.run("rebuild-index", scope=ANA)
+        memory.timeline.rollup(scope=ANA)
+        memory.admin.run("rebuild-index", scope=ANA)
         assert not memory.plan(Job.REBUILD_INDEX, scope=ANA).changes

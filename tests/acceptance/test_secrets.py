@@ -37,7 +37,7 @@ def test_what_a_name_gives_away_reaches_no_file(tmp_path: Path) -> None:
         receipt = engine.remember("The wifi", scope=ANA, metadata={"password": PASSWORD, "card": 4539148803436467})
         assert receipt.redacted == ("password", "credit card number")
         refused = engine.remember(PASSWORD, scope=ANA, title="wifi password")
-        assert isinstance(refused.verdict, recollect.Refused)
+        assert isinstance(refused.verdict, recollect.types.Refused)
         engine.remember(f"Once upon a time there was {TOKEN[:20]}\u200b{TOKEN[20:]}, they say", scope=ANA)
     found = bytes_of(tmp_path)
     assert not any(secret.encode() in found for secret in (PASSWORD, TOKEN[:20], TOKEN[20:], "4539148803436467"))
@@ -70,7 +70,7 @@ def test_an_export_from_elsewhere_brings_no_secret_into_the_file(tmp_path: Path)
                 fresh.remember(text, scope=ANA)
             assert vectors(engine) == vectors(fresh)
         assert engine.import_(lines).memories == 0
-        assert isinstance(engine.remember(redacted, scope=ANA).verdict, recollect.Reinforced)
+        assert isinstance(engine.remember(redacted, scope=ANA).verdict, recollect.types.Reinforced)
     assert not any(secret.encode() in bytes_of(tmp_path) for secret in (TOKEN, PASSWORD))
 
 
@@ -87,6 +87,6 @@ def test_a_word_that_is_revised_in_under_a_title_that_gives_it_away_reaches_no_f
     with recollect.open(tmp_path / "s.db", embedder="hashing") as engine:
         note = engine.remember("ask Bo for it", scope=ANA, title="wifi password")
         revised = engine.revise(note.id, PASSWORD, scope=ANA)
-        assert isinstance(revised.verdict, recollect.Refused)
+        assert isinstance(revised.verdict, recollect.types.Refused)
         assert engine.get(note.id, scope=ANA).title == "wifi password"
     assert PASSWORD.encode() not in bytes_of(tmp_path)

@@ -56,7 +56,7 @@ def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_
     assert events[-1]["event"] == "stopped"
     assert "tea" not in str(events).replace(shown, "").lower().replace("instead", "")  # a folder may be called so
     with recollect.open(target, embedder="hashing") as engine:
-        assert engine.usage(kept["id"], scope="acme/ana").served == 1
+        assert engine.contexts.usage(kept["id"], scope="acme/ana").served == 1
 
 
 @on_both_stores

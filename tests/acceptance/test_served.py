@@ -30,28 +30,30 @@ def test_a_ranking_that_was_handed_over_counts_as_served_and_one_that_was_looked
 ) -> None:
     ids = [engine.remember(text, scope=ANA).id for text in ("Ana prefers window seats", "Ben books aisle seats")]
     ranking = engine.search("which seats?", scope=ANA)
-    assert [engine.usage(id, scope=ANA) for id in ids] == [Usage(), Usage()]
-    engine.served(ranking, scope=ANA)
-    assert [engine.usage(id, scope=ANA) for id in ids] == [Usage(served=1, last_served_at=NOW)] * 2
-    engine.served(ranking[:1], scope=ANA)
-    engine.served([ranking[0].id, ranking[0].id], scope=ANA)
-    assert [engine.usage(one.id, scope=ANA).served for one in ranking] == [3, 1]
+    assert [engine.contexts.usage(id, scope=ANA) for id in ids] == [Usage(), Usage()]
+    engine.contexts.count_served(ranking, scope=ANA)
+    assert [engine.contexts.usage(id, scope=ANA) for id in ids] == [Usage(served=1, last_served_at=NOW)] * 2
+    engine.contexts.count_served(ranking[:1], scope=ANA)
+    engine.contexts.count_served([ranking[0].id, ranking[0].id], scope=ANA)
+    assert [engine.contexts.usage(one.id, scope=ANA).served for one in ranking] == [3, 1]
 
 
 @on_both_stores
 def test_what_the_scope_may_not_see_and_what_nobody_could_have_is_skipped(engine: recollect.Engine) -> None:
     mine, theirs = (engine.remember("Ana prefers window seats", scope=scope).id for scope in (ANA, BEN))
     team = engine.remember("Seats are booked on Mondays", scope="acme", shared=True).id
-    engine.served([mine, theirs, team, "nobody", "", "a\x00b", "\ud800", "x" * 1_000_000], scope=ANA)
-    served = [engine.usage(id, scope=scope).served for id, scope in ((mine, ANA), (theirs, BEN), (team, "acme"))]
+    engine.contexts.count_served([mine, theirs, team, "nobody", "", "a\x00b", "\ud800", "x" * 1_000_000], scope=ANA)
+    served = [
+        engine.contexts.usage(id, scope=scope).served for id, scope in ((mine, ANA), (theirs, BEN), (team, "acme"))
+    ]
     assert served == [1, 0, 1]
-    engine.served([], scope=ANA)
+    engine.contexts.count_served([], scope=ANA)
 
 
 @pytest.mark.parametrize("handed", ["m-1", None, 7, [7], [None], {"m-1": 1}])
 def test_what_is_no_list_of_memories_is_refused(engine: recollect.Engine, handed: Any) -> None:
-    with pytest.raises(recollect.FieldError, match="handed"):
-        engine.served(handed, scope=ANA)
+    with pytest.raises(recollect.errors.FieldError, match="handed"):
+        engine.contexts.count_served(handed, scope=ANA)
 
 
 @pytest.mark.parametrize("target", ["sqlite"], indirect=True)
@@ -59,16 +61,16 @@ def test_nobody_waits_for_a_use_to_be_written(engine: recollect.Engine, target: 
     id = engine.remember("Ana prefers window seats", scope=ANA).id
     with closing(apsw.Connection(target)) as other:
         other.execute("BEGIN IMMEDIATE")  # nobody else can write now, and whoever waits for it waits in vain
-        engine.served([id], scope=ANA)
+        engine.contexts.count_served([id], scope=ANA)
         assert [scored.id for scored in engine.search("seats", scope=ANA)] == [id]
         other.execute("ROLLBACK")
-    assert engine.usage(id, scope=ANA).served == 1
+    assert engine.contexts.usage(id, scope=ANA).served == 1
 
 
 @pytest.mark.parametrize("target", ["sqlite"], indirect=True)
 def test_a_use_that_was_counted_is_still_known_after_a_restart(engine: recollect.Engine, target: str) -> None:
     id = engine.remember("Ana prefers window seats", scope=ANA).id
-    engine.served([id], scope=ANA)
+    engine.contexts.count_served([id], scope=ANA)
     engine.close()
     with recollect.open(target, clock=ManualClock(NOW)) as again:
-        assert again.usage(id, scope=ANA).served == 1
+        assert again.contexts.usage(id, scope=ANA).served == 1

@@ -66,13 +66,13 @@ def test_the_embedder_of_the_environment_is_the_one_for_a_new_store(
 ) -> None:
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
     with recollect.open(tmp_path / "agent.db") as memory:
-        assert memory.embedder == "hashing-256"
+        assert memory.admin.embedder == "hashing-256"
 
 
 def test_the_key_is_for_an_embedder_behind_an_address(tmp_path: Path) -> None:
     settings = {"embedder_key": "k-1"}
     with recollect.open(tmp_path / "a.db", embedder="hashing", settings=settings) as memory:
-        assert memory.embedder == "hashing-256"
+        assert memory.admin.embedder == "hashing-256"
     with serving(well) as server:
         with recollect.open(tmp_path / "b.db", embedder=f"{server.url}#m", settings=settings) as memory:
             memory.remember("seat", scope=ANA)
@@ -146,7 +146,7 @@ def test_open_reads_the_file_that_the_environment_names_and_no_other(
     (tmp_path / "agent.toml").write_text(text)
     monkeypatch.setenv("RECOLLECT_CONFIG", "agent.toml")
     with recollect.open("new.db") as memory:
-        assert memory.embedder == "hashing-256"
+        assert memory.admin.embedder == "hashing-256"
     with recollect.open(served(tmp_path / "agent.db")) as memory:
         assert rarity(memory.search("window seats", scope=ANA, profile="salience")) == []
     with recollect.open("agent.db", settings=tomllib.loads(text)) as memory:

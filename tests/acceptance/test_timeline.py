@@ -118,7 +118,7 @@ class TestObserving:
             memory.observe([{"text": f"number {number}", "at": BEGAN, "session": "s1"}], scope=ANA)
         memory.observe([{"text": "number 3", "at": BEGAN, "session": "s1"}], scope=ANA)
 
-        found = memory.browse("2026-03-02", scope=ANA).parts
+        found = memory.timeline.browse("2026-03-02", scope=ANA).parts
         assert [one.title for one in found] == [f"number {number}" for number in range(8)]
 
     def test_an_event_that_was_corrected_is_known_when_it_is_told_again(self, memory: recollect.Engine) -> None:
@@ -135,10 +135,10 @@ class TestObserving:
     def test_events_are_erased_by_their_source(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA, source="chat-7")
         memory.observe(told(DOG, BEGAN + DAY), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         memory.erase(scope=ANA, source="chat-7")
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         assert not any("Lisbon" in one.text for one in memory.memories(scope=ANA, statuses=tuple(recollect.Status)))
         assert len(records(memory, Level.DAY)) == 1
@@ -163,7 +163,7 @@ class TestObserving:
 
         assert isinstance(plain.verdict, Created)
         assert plain.id != event.id
-        assert memory.usage(event.id, scope=ANA).echoed == 0
+        assert memory.contexts.usage(event.id, scope=ANA).echoed == 0
 
     def test_secrets_and_what_is_private_are_taken_out_first(self, memory: recollect.Engine, target: str) -> None:
         secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -220,7 +220,7 @@ class TestRollingUp:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)
         memory.observe(told(DOG, BEGAN + 8 * DAY, "s3"), scope=ANA)
 
-        done = memory.rollup(scope=ANA)
+        done = memory.timeline.rollup(scope=ANA)
 
         assert {level.value: count for level, count in done.made.items() if level is not Level.GRIP} == {
             "segment": 3,
@@ -237,13 +237,13 @@ class TestRollingUp:
 
     def test_every_point_cites_grips_that_expand_to_what_was_said(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
 
         said = {text for _, text in (*SEATS, *DOG)}
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR):
             for one in records(memory, level):
                 for bullet in RollupRecord.of(one).bullets:
-                    events = [event for id in bullet.cites for event in memory.expand(id, scope=ANA).events]
+                    events = [event for id in bullet.cites for event in memory.timeline.expand(id, scope=ANA).events]
                     assert events
                     assert {event.text for event in events} <= said
                     assert any(event.text in bullet.text for event in events)
@@ -251,10 +251,10 @@ class TestRollingUp:
     @on_both_stores
     def test_the_same_again_changes_nothing(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         before = everything(memory)
 
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.timeline.rollup(scope=ANA).changed == 0
         assert everything(memory) == before
 
     @on_both_stores
@@ -263,10 +263,10 @@ class TestRollingUp:
     ) -> None:
         events = [*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2"), *told(DOG, BEGAN + 35 * DAY, "s3")]
         memory.observe(events, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         for one in reversed(events):
             file.observe([one], scope=ANA)
-            file.rollup(scope=ANA)
+            file.timeline.rollup(scope=ANA)
 
         standing = recollect.Status.ACTIVE
         mine, theirs = (
@@ -280,24 +280,29 @@ class TestRollingUp:
         clock.now = BEGAN
         file.observe(told(SEATS, BEGAN - 3 * MINUTE), scope=ANA)
 
-        assert file.rollup(scope=ANA).changed == 0  # somebody may still be talking
+        assert file.timeline.rollup(scope=ANA).changed == 0  # somebody may still be talking
         clock.now = BEGAN + HOUR
-        assert set(file.rollup(scope=ANA).made) == {Level.SEGMENT, Level.GRIP}
+        assert set(file.timeline.rollup(scope=ANA).made) == {Level.SEGMENT, Level.GRIP}
         clock.now = BEGAN + 2 * HOUR
-        assert set(file.rollup(scope=ANA, unfinished=True).made) == {Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR}
+        assert set(file.timeline.rollup(scope=ANA, unfinished=True).made) == {
+            Level.DAY,
+            Level.WEEK,
+            Level.MONTH,
+            Level.YEAR,
+        }
         clock.now = BEGAN + 400 * DAY
-        assert file.rollup(scope=ANA).changed == 0
-        assert file.rollup(scope=ANA).under_way == 0
+        assert file.timeline.rollup(scope=ANA).changed == 0
+        assert file.timeline.rollup(scope=ANA).under_way == 0
 
     @on_both_stores
     def test_a_late_event_changes_the_records_of_its_time_alone(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 8 * DAY, "s2")], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         before = everything(memory)
         late = "the hotel in Lisbon is called Avenida Palace and has no lift"
         memory.observe([{"text": late, "speaker": "Ana", "at": BEGAN + 4 * MINUTE, "session": "s1"}], scope=ANA)
 
-        done = memory.rollup(scope=ANA)
+        done = memory.timeline.rollup(scope=ANA)
 
         changed = {id for id, one in everything(memory).items() if before.get(id) != one}
         assert {Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH} <= set(done.revised)
@@ -309,11 +314,11 @@ class TestRollingUp:
 
     def test_a_late_event_before_the_first_takes_the_segment_s_place(self, file: recollect.Engine) -> None:
         file.observe(told(SEATS, BEGAN), scope=ANA)
-        file.rollup(scope=ANA)
+        file.timeline.rollup(scope=ANA)
         (former,) = records(file, Level.SEGMENT)
         file.observe([{"text": "hello from the airport", "at": BEGAN - MINUTE, "session": "s1"}], scope=ANA)
 
-        file.rollup(scope=ANA)
+        file.timeline.rollup(scope=ANA)
 
         (segment,) = records(file, Level.SEGMENT)
         assert segment.id != former.id
@@ -324,35 +329,35 @@ class TestRollingUp:
     @on_both_stores
     def test_what_is_forgotten_is_told_no_more_and_what_is_restored_is_again(self, memory: recollect.Engine) -> None:
         budget = memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)[2]
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         before = {id: one[:3] for id, one in everything(memory).items() if one[3] is recollect.Status.ACTIVE}
 
         memory.forget(budget.id, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         assert not any("900 euros" in one.text for one in memory.memories(scope=ANA))
         memory.restore(budget.id, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         after = {id: one[:3] for id, one in everything(memory).items() if one[3] is recollect.Status.ACTIVE}
         assert after == before
 
     @on_both_stores
     def test_a_record_that_somebody_forgot_stays_forgotten_and_is_told_nowhere(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         day = next(one for one in records(memory, Level.DAY) if one.id.startswith("day-2026-03-02"))
         memory.forget(day.id, scope=ANA)
 
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         assert memory.get(day.id, scope=ANA).status is recollect.Status.FORGOTTEN
         (month,) = records(memory, Level.MONTH)
         assert "Lisbon" not in month.text
         memory.observe([{"text": "one more on that day", "at": BEGAN + 5 * HOUR}], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         assert memory.get(day.id, scope=ANA).status is recollect.Status.FORGOTTEN
         memory.restore(day.id, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         (month,) = records(memory, Level.MONTH)
         assert "Lisbon" in month.text
 
@@ -362,52 +367,52 @@ class TestRollingUp:
         self, memory: recollect.Engine, level: Level
     ) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         (former,) = records(memory, level)
         memory.forget(former.id, scope=ANA)
         memory.observe(told(DOG, BEGAN + DAY, "s2"), scope=ANA)
         for _ in range(2):
-            memory.rollup(scope=ANA)
+            memory.timeline.rollup(scope=ANA)
 
         memory.restore(former.id, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         (restored,) = records(memory, level)
         assert "Bruno" in restored.text
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.timeline.rollup(scope=ANA).changed == 0
 
     def test_what_is_forgotten_is_told_no_more_by_what_is_under_way(
         self, file: recollect.Engine, clock: ManualClock
     ) -> None:
         clock.now = BEGAN + 2 * HOUR
         budget = file.observe(told(SEATS, BEGAN + 115 * MINUTE), scope=ANA)[2]
-        file.rollup(scope=ANA, unfinished=True)
+        file.timeline.rollup(scope=ANA, unfinished=True)
         file.forget(budget.id, scope=ANA)
 
-        file.rollup(scope=ANA)
+        file.timeline.rollup(scope=ANA)
 
         assert len(records(file, Level.YEAR)) == 1
         assert not any("900 euros" in one.text for one in file.memories(scope=ANA))
 
     def test_a_memory_that_has_the_id_of_a_record_stays_what_it_is(self, file: recollect.Engine) -> None:
         file.observe(told(SEATS, BEGAN), scope=ANA)
-        file.rollup(scope=ANA)
+        file.timeline.rollup(scope=ANA)
         (day,) = records(file, Level.DAY)
         with recollect.open(":memory:", embedder="hashing", clock=lambda: BEGAN + 40 * DAY) as other:
             other.remember_all([{"text": "Ana is allergic to peanuts", "id": day.id}], scope=ANA)
             other.observe(told(SEATS, BEGAN), scope=ANA)
-            other.rollup(scope=ANA)
+            other.timeline.rollup(scope=ANA)
 
             assert other.get(day.id, scope=ANA).text == "Ana is allergic to peanuts"
             assert records(other, Level.MONTH) == []
 
     def test_a_record_that_says_nothing_any_more_stops_nobody(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         first = next(one for one in records(memory, Level.SEGMENT) if "Lisbon" in one.text)
         memory.revise(first.id, "- ", scope=ANA)
 
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         assert len(records(memory, Level.DAY)) == 1
         (month,) = records(memory, Level.MONTH)
@@ -416,10 +421,10 @@ class TestRollingUp:
     def test_what_adds_no_point_lowers_trust_and_counts_all_the_same(self, memory: recollect.Engine) -> None:
         events = [{**one, "role": "user"} for one in told([SEATS[0], SEATS[2]], BEGAN)]
         memory.observe(events, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         memory.observe([{"text": "ok", "role": "tool", "at": BEGAN + 3 * MINUTE, "session": "s1"}], scope=ANA)
 
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH):
             (one,) = records(memory, level)
@@ -427,27 +432,27 @@ class TestRollingUp:
 
     def test_who_forgets_a_grip_has_its_words_told_no_more(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
         grips = [one for one in records(memory, Level.GRIP) if "900 euros" in one.text]
         for one in grips:
             memory.forget(one.id, scope=ANA)
 
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
 
         assert grips
         assert not any("900 euros" in one.text for one in memory.memories(scope=ANA) if one.level is not Level.EVENT)
         memory.restore(grips[0].id, scope=ANA)
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
         assert any("900 euros" in one.text for one in records(memory, Level.YEAR))
 
     def test_words_put_in_by_hand_stay_until_what_happened_changes(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         (day,) = records(memory, Level.DAY)
         memory.revise(day.id, "- Ana booked\n- and paid", scope=ANA, metadata={"note": 1, "inputs": "x", "cites": 3})
         memory.pin(day.id, scope=ANA)
 
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         kept = memory.get(day.id, scope=ANA)
         assert (kept.text, kept.metadata["note"]) == ("- Ana booked\n- and paid", 1)
@@ -455,7 +460,7 @@ class TestRollingUp:
         assert "Ana booked" in week.text
         assert [len(one.cites) > 0 for one in RollupRecord.of(kept).bullets] == [True, True]
         memory.observe([{"text": "the taxi costs 30 euros", "at": BEGAN + HOUR}], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         anew = memory.get(day.id, scope=ANA)
         assert "taxi" in anew.text
         assert (anew.pinned, anew.created_at) == (True, day.created_at)
@@ -463,7 +468,7 @@ class TestRollingUp:
     @pytest.mark.parametrize("noted", [{"cites": 3}, {"cites": [3, [4]]}, {"first": "x", "last": 7, "events": "y"}])
     def test_a_record_with_strange_notes_is_browsed_all_the_same(self, file: recollect.Engine, noted: Any) -> None:
         file.observe(told(SEATS, BEGAN), scope=ANA)
-        file.rollup(scope=ANA)
+        file.timeline.rollup(scope=ANA)
         (segment,) = records(file, Level.SEGMENT)
 
         told_anew = RollupRecord.of(segment.changed(metadata=noted))
@@ -476,16 +481,16 @@ class TestRollingUp:
         canary = "xylophonequartz"
         events = [*told(SEATS, BEGAN), ("Ana", f"the code word is {canary}")]
         receipts = file.observe([*told(SEATS, BEGAN), *told([events[-1]], BEGAN + 5 * MINUTE)], scope=ANA)
-        file.rollup(scope=ANA, unfinished=True)
+        file.timeline.rollup(scope=ANA, unfinished=True)
         assert any(canary in one.text for one in records(file, Level.YEAR))
 
         erased = file.erase(scope=ANA, id=receipts[-1].id)
-        file.rollup(scope=ANA, unfinished=True)
+        file.timeline.rollup(scope=ANA, unfinished=True)
 
         assert erased.proven
         assert len(records(file, Level.YEAR)) == 1
         assert not any(canary in one.text for one in file.memories(scope=ANA))
-        file.flush()
+        file.admin.flush()
         assert not any(canary.encode() in one.read_bytes() for one in tmp_path.iterdir() if one.is_file())
 
     def test_records_are_trusted_no_more_than_the_least_of_what_they_tell(self, memory: recollect.Engine) -> None:
@@ -493,7 +498,7 @@ class TestRollingUp:
         events[1] |= {"role": "tool"}
         memory.observe(events, scope=ANA)
         memory.observe([{**one, "role": "user"} for one in told(DOG, BEGAN + DAY, "s2")], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         days = {one.created_at.day: one.trust for one in records(memory, Level.DAY)}
         assert days == {2: Trust.EXTERNAL, 3: Trust.STATED}
@@ -505,7 +510,7 @@ class TestRollingUp:
             options = {"lifecycle": {"time_zone": zone}}
             with recollect.open(tmp_path / "z.db", embedder="hashing", clock=clock, settings=options) as engine:
                 engine.observe(told(SEATS, late), scope=ANA)
-                engine.rollup(scope=ANA)
+                engine.timeline.rollup(scope=ANA)
                 assert [one.id[:14] for one in records(engine, Level.DAY)] == [f"day-{day}"]
 
     @pytest.mark.parametrize(
@@ -519,7 +524,7 @@ class TestRollingUp:
         options = {"lifecycle": {option: value}}
         with recollect.open(tmp_path / "s.db", embedder="hashing", clock=clock, settings=options) as engine:
             engine.observe(told(said, BEGAN), scope=ANA)
-            engine.rollup(scope=ANA)
+            engine.timeline.rollup(scope=ANA)
 
             assert len(records(engine, Level.SEGMENT)) == segments
 
@@ -531,9 +536,9 @@ class TestRollingUp:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            memory.rollup(scope=ANA, progress=stop)
+            memory.timeline.rollup(scope=ANA, progress=stop)
         assert len(records(memory, Level.DAY)) == 1
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         assert len(records(memory, Level.DAY)) == 2
         assert len(records(memory, Level.MONTH)) == 1
@@ -542,12 +547,12 @@ class TestRollingUp:
     def test_scopes_do_not_tell_of_each_other(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         memory.observe(told(DOG, BEGAN), scope=BEN)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         assert records(memory, Level.DAY, BEN) == []
         assert not any("vet" in one.text for one in memory.memories(scope=ANA))
         with pytest.raises(recollect.NotFound):
-            memory.browse(records(memory, Level.SEGMENT)[0].id, scope=BEN)
+            memory.timeline.browse(records(memory, Level.SEGMENT)[0].id, scope=BEN)
 
     @given(
         st.lists(
@@ -572,12 +577,12 @@ class TestRollingUp:
             recollect.open(":memory:", embedder="hashing", clock=clock) as bitwise,
         ):
             once.observe(said, scope=ANA)
-            once.rollup(scope=ANA)
+            once.timeline.rollup(scope=ANA)
             for one in data.draw(st.permutations(said)):
                 bitwise.observe([one], scope=ANA)
                 if data.draw(st.booleans()):
-                    bitwise.rollup(scope=ANA, unfinished=data.draw(st.booleans()))
-            bitwise.rollup(scope=ANA)
+                    bitwise.timeline.rollup(scope=ANA, unfinished=data.draw(st.booleans()))
+            bitwise.timeline.rollup(scope=ANA)
 
             standing = [
                 {
@@ -624,16 +629,16 @@ class TestRollingUpBesideOthers:
 
         def overtake() -> None:
             memory.observe([{"text": late, "speaker": "Ana", "at": BEGAN + 4 * MINUTE, "session": "s1"}], scope=ANA)
-            memory.rollup(scope=ANA)
+            memory.timeline.rollup(scope=ANA)
 
         embedder.before.append(overtake)
-        slow.rollup(scope=ANA)
+        slow.timeline.rollup(scope=ANA)
 
         assert embedder.before == []
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH):
             (one,) = records(memory, level)
             assert late in one.text
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.timeline.rollup(scope=ANA).changed == 0
 
     @on_both_stores
     def test_what_was_erased_meanwhile_is_not_written_again(
@@ -643,7 +648,7 @@ class TestRollingUpBesideOthers:
         receipts = memory.observe(told([*SEATS, ("Ana", canary)], BEGAN), scope=ANA)
         embedder.before.append(lambda: memory.erase(scope=ANA, id=receipts[-1].id))
 
-        slow.rollup(scope=ANA)
+        slow.timeline.rollup(scope=ANA)
 
         assert embedder.before == []
         assert len(records(memory, Level.MONTH)) == 1
@@ -658,10 +663,10 @@ class TestRollingUpBesideOthers:
 
         def overtake() -> None:
             memory.erase(scope=ANA, id=receipts[-1].id)
-            memory.rollup(scope=ANA)
+            memory.timeline.rollup(scope=ANA)
 
         embedder.before.append(overtake)
-        slow.rollup(scope=ANA)
+        slow.timeline.rollup(scope=ANA)
 
         everywhere = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert not any("xylophonequartz" in one.text for one in everywhere)
@@ -673,8 +678,8 @@ class TestRollingUpBesideOthers:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         embedder.before.append(lambda: memory.observe(told(DOG, BEGAN + 6 * HOUR, "s2"), scope=ANA))
 
-        slow.rollup(scope=ANA)
-        slow.rollup(scope=ANA)
+        slow.timeline.rollup(scope=ANA)
+        slow.timeline.rollup(scope=ANA)
 
         assert len(records(memory, Level.SEGMENT)) == 2
         (day,) = records(memory, Level.DAY)
@@ -685,9 +690,9 @@ class TestRollingUpBesideOthers:
         self, memory: recollect.Engine, slow: recollect.Engine, embedder: Interrupted
     ) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
-        embedder.before.append(lambda: memory.rollup(scope=ANA))
+        embedder.before.append(lambda: memory.timeline.rollup(scope=ANA))
 
-        assert slow.rollup(scope=ANA).changed == 0
+        assert slow.timeline.rollup(scope=ANA).changed == 0
 
         found = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert {one.revisions for one in found} == {1}
@@ -697,11 +702,11 @@ class TestBrowsing:
     @on_both_stores
     def test_one_walks_from_years_down_to_single_events(self, memory: recollect.Engine) -> None:
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + 2 * HOUR, "s2")], scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
         seen, key = [], None
         while True:
-            found = memory.browse(key, scope=ANA)
+            found = memory.timeline.browse(key, scope=ANA)
             if not found.parts:
                 break
             key = found.parts[0].key
@@ -715,39 +720,39 @@ class TestBrowsing:
     def test_what_is_not_summed_up_yet_is_there_too(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
 
-        (year,) = memory.browse(scope=ANA).parts
+        (year,) = memory.timeline.browse(scope=ANA).parts
         assert (year.key, year.title, year.record) == ("2026", "2026", None)
-        day = memory.browse("2026-03-02", scope=ANA)
+        day = memory.timeline.browse("2026-03-02", scope=ANA)
         assert [one.level for one in day.parts] == [Level.EVENT] * 3
 
     def test_where_all_was_forgotten_there_is_nothing_to_see(self, memory: recollect.Engine) -> None:
         receipts = memory.observe(told(SEATS, BEGAN), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         for one in receipts:
             memory.forget(one.id, scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
 
-        assert memory.browse(scope=ANA).parts == ()
+        assert memory.timeline.browse(scope=ANA).parts == ()
 
     def test_a_week_is_shown_in_the_months_in_which_it_has_anything(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN - 5 * DAY), scope=ANA)  # 25 February, a Wednesday of the week of 1 March
         memory.observe(told(DOG, BEGAN + 20 * DAY), scope=ANA)
 
-        assert [one.key for one in memory.browse("2026-02", scope=ANA).parts] == ["2026-W09"]
-        assert [one.key for one in memory.browse("2026-03", scope=ANA).parts] == ["2026-W12"]
+        assert [one.key for one in memory.timeline.browse("2026-02", scope=ANA).parts] == ["2026-W09"]
+        assert [one.key for one in memory.timeline.browse("2026-03", scope=ANA).parts] == ["2026-W12"]
 
     @on_both_stores
     def test_a_grip_is_expanded_with_what_is_around_it(self, memory: recollect.Engine) -> None:
         lines = [("Ana", f"and then number {number} of the long story happened") for number in range(9)]
         memory.observe(told(lines, BEGAN), scope=ANA)
         memory.observe(told(DOG, BEGAN + 3 * MINUTE, "s2"), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         segment = next(one for one in records(memory, Level.SEGMENT) if len(one.derived_from) == 9)
-        grips = memory.browse(segment.id, scope=ANA).grips
+        grips = memory.timeline.browse(segment.id, scope=ANA).grips
 
         assert grips
         for grip in grips:
-            found = memory.expand(grip.key, scope=ANA, around=2)
+            found = memory.timeline.expand(grip.key, scope=ANA, around=2)
             said = [one.text for one in (*found.before, *found.events, *found.after)]
             whole = [text for _, text in lines]
             assert any(whole[place : place + len(said)] == said for place in range(9))
@@ -758,23 +763,23 @@ class TestBrowsing:
         (event,) = memory.observe([{"text": "hello there", "at": BEGAN}], scope=ANA)
 
         with pytest.raises(recollect.NotFound):
-            memory.browse("nothing", scope=ANA)
+            memory.timeline.browse("nothing", scope=ANA)
         with pytest.raises(recollect.InvalidInput, match="plain memory"):
-            memory.browse(plain.id, scope=ANA)
+            memory.timeline.browse(plain.id, scope=ANA)
         with pytest.raises(recollect.InvalidInput, match="browse from it"):
-            memory.expand(event.id, scope=ANA)
+            memory.timeline.expand(event.id, scope=ANA)
         with pytest.raises(recollect.InvalidInput, match=r"is not within 0\.\.100"):
-            memory.expand(event.id, scope=ANA, around=101)
-        assert memory.browse(scope="nobody").parts == ()
+            memory.timeline.expand(event.id, scope=ANA, around=101)
+        assert memory.timeline.browse(scope="nobody").parts == ()
 
     @on_both_stores
     def test_an_expansion_says_what_is_gone(self, memory: recollect.Engine) -> None:
         receipts = memory.observe(told(SEATS, BEGAN), scope=ANA)
-        memory.rollup(scope=ANA)
+        memory.timeline.rollup(scope=ANA)
         (segment,) = records(memory, Level.SEGMENT)
         memory.forget(receipts[0].id, scope=ANA)
 
-        found = memory.expand(segment.id, scope=ANA)
+        found = memory.timeline.expand(segment.id, scope=ANA)
 
         assert found.gone == (receipts[0].id,)
         assert [one.id for one in found.events] == [one.id for one in receipts[1:]]
@@ -785,7 +790,7 @@ class TestRecallingLevels:
     def rolled(self, memory: recollect.Engine) -> recollect.Engine:
         memory.remember("Ana collects stamps from Lisbon", scope=ANA)
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
         return memory
 
     @on_both_stores
@@ -814,7 +819,7 @@ class TestRecallingLevels:
         memory.remember("Ana collects stamps from Lisbon", scope=ANA)
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)
         before = [(one.id, float(one.score)) for one in memory.search("Lisbon window seat", scope=ANA, limit=50)]
-        memory.rollup(scope=ANA, unfinished=True)
+        memory.timeline.rollup(scope=ANA, unfinished=True)
 
         after = [(one.id, float(one.score)) for one in memory.search("Lisbon window seat", scope=ANA, limit=50)]
 

@@ -54,7 +54,7 @@ def fill(engine: recollect.Engine, texts: Any = TEA, place: int = 0, scope: str 
 
 
 def told(engine: recollect.Engine, **more: Any) -> dict[str, Topic]:
-    return {one.label: one for one in engine.topics(scope=ANA, **more)}
+    return {one.label: one for one in engine.topics.list(scope=ANA, **more)}
 
 
 @on_both_stores
@@ -62,12 +62,12 @@ def test_memories_that_lie_together_are_a_topic_and_others_are_not(memory: recol
     tea, trip = fill(memory), fill(memory, TRIP, 1)
     fill(memory, ALONE[:1], 2)
     fill(memory, ALONE[1:], 3)
-    assert memory.topics(scope=ANA) == []
+    assert memory.topics.list(scope=ANA) == []
 
-    done = memory.refresh_topics(scope=ANA)
+    done = memory.topics.refresh(scope=ANA)
 
     assert (done.memories, done.grouped, done.topics, done.new, done.gone) == (8, 6, 2, 2, 0)
-    found = {one.memories: one for one in memory.topics(scope=ANA)}
+    found = {one.memories: one for one in memory.topics.list(scope=ANA)}
     assert {frozenset(one) for one in found} == {frozenset(tea), frozenset(trip)}
     about_tea = next(one for one in found.values() if set(one.memories) == set(tea))
     assert "green tea" in about_tea.keywords
@@ -75,17 +75,17 @@ def test_memories_that_lie_together_are_a_topic_and_others_are_not(memory: recol
     assert (about_tea.created_at, about_tea.mentioned_at) == (BEGAN, BEGAN)
     assert (about_tea.served, about_tea.pruned) == (0, False)
     assert about_tea.importance == 2 * math.log(4)
-    assert memory.topic(about_tea.id, scope=ANA) == about_tea
+    assert memory.topics.get(about_tea.id, scope=ANA) == about_tea
 
 
 @on_both_stores
 def test_the_same_again_changes_nothing_and_writes_nothing(memory: recollect.Engine) -> None:
     fill(memory)
-    memory.refresh_topics(scope=ANA)
-    before = memory.topics(scope=ANA)
-    again = memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
+    before = memory.topics.list(scope=ANA)
+    again = memory.topics.refresh(scope=ANA)
     assert (again.new, again.gone) == (0, 0)
-    assert memory.topics(scope=ANA) == before
+    assert memory.topics.list(scope=ANA) == before
 
 
 @on_both_stores
@@ -93,30 +93,30 @@ def test_another_scope_has_topics_of_its_own_and_those_above_are_not_its(memory:
     fill(memory, scope="acme", shared=True)
     fill(memory, TRIP, 1, scope=ANA)
     for scope in ("acme", ANA, BEN):
-        memory.refresh_topics(scope=scope)
-    assert [len(memory.topics(scope=scope)) for scope in ("acme", ANA, BEN)] == [1, 1, 0]
-    (shared,), (own,) = memory.topics(scope="acme"), memory.topics(scope=ANA)
+        memory.topics.refresh(scope=scope)
+    assert [len(memory.topics.list(scope=scope)) for scope in ("acme", ANA, BEN)] == [1, 1, 0]
+    (shared,), (own,) = memory.topics.list(scope="acme"), memory.topics.list(scope=ANA)
     assert (shared.scope, own.scope) == (recollect.Scope.parse("acme"), recollect.Scope.parse(ANA))
     with pytest.raises(NotFound, match="there is no topic"):
-        memory.topic(shared.id, scope=ANA)
+        memory.topics.get(shared.id, scope=ANA)
 
 
 @on_both_stores
 def test_events_are_no_topic_however_alike_they_are(memory: recollect.Engine) -> None:
     fill(memory, kind="event")
     memory.observe([{"text": f"thanks, take care {number}", "at": BEGAN} for number in range(6)], scope=ANA)
-    assert memory.refresh_topics(scope=ANA).topics == 0
+    assert memory.topics.refresh(scope=ANA).topics == 0
 
 
 def test_it_matters_half_as_much_after_the_half_life_and_is_pruned_by_time_alone(
     memory: recollect.Engine, clock: ManualClock
 ) -> None:
     fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     seen = list[Any]()
     for days in (30, 60, 30 - 90, 90 - 30, 1):
         clock.move(timedelta(days=days))
-        seen += [(one.importance, one.pruned) for one in memory.topics(scope=ANA, pruned=True)]
+        seen += [(one.importance, one.pruned) for one in memory.topics.list(scope=ANA, pruned=True)]
     assert seen == [
         (pytest.approx(math.log(4) / 2), False),
         (pytest.approx(math.log(4) / 8), False),
@@ -124,16 +124,16 @@ def test_it_matters_half_as_much_after_the_half_life_and_is_pruned_by_time_alone
         (pytest.approx(math.log(4) / 8), False),
         (pytest.approx(math.log(4) * 2 ** (-91 / 30)), True),
     ]
-    assert memory.topics(scope=ANA) == []
+    assert memory.topics.list(scope=ANA) == []
 
 
 def test_a_clock_that_went_back_makes_it_matter_as_if_it_were_new_and_no_more(
     memory: recollect.Engine, clock: ManualClock
 ) -> None:
     fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     clock.move(-400 * DAY)
-    (topic,) = memory.topics(scope=ANA)
+    (topic,) = memory.topics.list(scope=ANA)
     assert (topic.importance, topic.pruned) == (2 * math.log(4), False)
 
 
@@ -141,26 +141,26 @@ def test_what_is_pruned_comes_back_when_one_of_its_memories_is_said_again(
     memory: recollect.Engine, clock: ManualClock
 ) -> None:
     fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     clock.move(400 * DAY)
-    (old,) = memory.topics(scope=ANA, pruned=True)
+    (old,) = memory.topics.list(scope=ANA, pruned=True)
     assert (old.pruned, old.importance) == (True, MIN_IMPORTANCE)
 
     again = memory.remember(TEA[1], scope=ANA, vector=around(0, 1))
 
-    assert isinstance(again.verdict, recollect.Reinforced)
-    (revived,) = memory.topics(scope=ANA)
+    assert isinstance(again.verdict, recollect.types.Reinforced)
+    (revived,) = memory.topics.list(scope=ANA)
     assert (revived.id, revived.pruned, revived.mentioned_at) == (old.id, False, clock.now)
     assert revived.importance == 2 * math.log(4)
 
 
 def test_what_is_pruned_comes_back_when_a_new_memory_joins_it(memory: recollect.Engine, clock: ManualClock) -> None:
     fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     clock.move(400 * DAY)
     memory.remember("Ana wants green tea in the evening too", scope=ANA, vector=around(0, 5))
-    memory.refresh_topics(scope=ANA)
-    (revived,) = memory.topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
+    (revived,) = memory.topics.list(scope=ANA)
     assert (len(revived.memories), revived.created_at, revived.mentioned_at) == (4, BEGAN, clock.now)
     assert revived.importance == 2 * math.log(5)
 
@@ -168,14 +168,14 @@ def test_what_is_pruned_comes_back_when_a_new_memory_joins_it(memory: recollect.
 @on_both_stores
 def test_every_time_one_of_its_memories_is_served_counts(memory: recollect.Engine) -> None:
     fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     counts = []
     for _ in range(2):
         memory.recall("green tea", scope=ANA)
-        counts += [one.served for one in memory.topics(scope=ANA)]
+        counts += [one.served for one in memory.topics.list(scope=ANA)]
     assert counts == [3, 6]
     memory.search("green tea", scope=ANA)
-    assert [one.served for one in memory.topics(scope=ANA)] == [6]
+    assert [one.served for one in memory.topics.list(scope=ANA)] == [6]
 
 
 @on_both_stores
@@ -183,58 +183,58 @@ def test_what_is_put_away_is_not_counted_and_its_words_are_not_told_before_any_r
     memory: recollect.Engine,
 ) -> None:
     ids = fill(memory, (*TEA, "The green tea of aunt Wilhelmina"))
-    memory.refresh_topics(scope=ANA)
-    assert any("Wilhelmina" in word for word in memory.topics(scope=ANA)[0].keywords)
+    memory.topics.refresh(scope=ANA)
+    assert any("Wilhelmina" in word for word in memory.topics.list(scope=ANA)[0].keywords)
     memory.forget(ids[3], scope=ANA)
-    (topic,) = memory.topics(scope=ANA)
+    (topic,) = memory.topics.list(scope=ANA)
     assert topic.memories == tuple(ids[:3])
     assert not any("Wilhelmina" in word for word in (topic.label, *topic.keywords))
     memory.forget(ids[0], scope=ANA)
-    assert memory.topics(scope=ANA) == []
+    assert memory.topics.list(scope=ANA) == []
     memory.restore(ids[0], scope=ANA)
-    assert [one.id for one in memory.topics(scope=ANA)] == [topic.id]
+    assert [one.id for one in memory.topics.list(scope=ANA)] == [topic.id]
 
 
 @on_both_stores
 def test_a_memory_that_is_over_is_not_counted(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     memory.revise(ids[0], TEA[0], scope=ANA, valid_until=BEGAN + DAY, vector=around(0, 0))
-    assert len(memory.topics(scope=ANA)) == 1
+    assert len(memory.topics.list(scope=ANA)) == 1
     clock.move(2 * DAY)
-    assert memory.topics(scope=ANA) == []
+    assert memory.topics.list(scope=ANA) == []
 
 
 @on_both_stores
 def test_a_memory_that_does_not_hold_yet_is_not_counted(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = fill(memory)
-    memory.refresh_topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
     memory.revise(ids[0], TEA[0], scope=ANA, valid_from=BEGAN + DAY, vector=around(0, 0))
-    assert memory.topics(scope=ANA) == []
+    assert memory.topics.list(scope=ANA) == []
     clock.move(2 * DAY)
-    assert [one.memories for one in memory.topics(scope=ANA)] == [tuple(ids)]
+    assert [one.memories for one in memory.topics.list(scope=ANA)] == [tuple(ids)]
 
 
 @on_both_stores
 def test_the_most_important_come_first_and_no_more_than_asked(memory: recollect.Engine) -> None:
     fill(memory, (*TRIP, "The ski trip has room for nine"), 1)
     fill(memory)
-    memory.refresh_topics(scope=ANA)
-    first, second = memory.topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
+    first, second = memory.topics.list(scope=ANA)
     assert (len(first.memories), len(second.memories)) == (4, 3)
-    assert memory.topics(scope=ANA, limit=1) == [first]
+    assert memory.topics.list(scope=ANA, limit=1) == [first]
 
 
 @on_both_stores
 def test_it_keeps_its_id_while_most_of_its_memories_stay(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = fill(memory)
-    memory.refresh_topics(scope=ANA)
-    (before,) = memory.topics(scope=ANA)
+    memory.topics.refresh(scope=ANA)
+    (before,) = memory.topics.list(scope=ANA)
     clock.move(DAY)
     memory.remember("Ana wants green tea in the evening too", scope=ANA, vector=around(0, 5))
     memory.forget(ids[0], scope=ANA)
-    done = memory.refresh_topics(scope=ANA)
-    (after,) = memory.topics(scope=ANA)
+    done = memory.topics.refresh(scope=ANA)
+    (after,) = memory.topics.list(scope=ANA)
     assert (after.id, done.new, done.gone) == (before.id, 0, 0)
     assert set(after.memories) & set(before.memories) == set(ids[1:])
 
@@ -245,14 +245,14 @@ class TestErasing:
         self, memory: recollect.Engine
     ) -> None:
         ids = fill(memory, (*TEA, "The green tea of aunt Wilhelmina"))
-        memory.refresh_topics(scope=ANA)
-        (before,) = memory.topics(scope=ANA)
+        memory.topics.refresh(scope=ANA)
+        (before,) = memory.topics.list(scope=ANA)
 
         assert list(memory.erase(scope=ANA, id=ids[3]).ids) == [ids[3]]
 
-        assert memory.topics(scope=ANA) == []
-        memory.refresh_topics(scope=ANA)
-        (after,) = memory.topics(scope=ANA)
+        assert memory.topics.list(scope=ANA) == []
+        memory.topics.refresh(scope=ANA)
+        (after,) = memory.topics.list(scope=ANA)
         assert (after.id, after.memories) == (before.id, tuple(ids[:3]))
         assert not any("Wilhelmina" in word for word in (after.label, *after.keywords))
 
@@ -278,11 +278,11 @@ class TestErasing:
             recollect.open(target, embedder=f"hashing-{DIMENSIONS}", clock=clock) as memory,
         ):
             ids = fill(memory, (*TEA, "The green tea of aunt Wilhelmina"))
-            memory.refresh_topics(scope=ANA)
+            memory.topics.refresh(scope=ANA)
             clock.waiting = ids[3]
-            memory.refresh_topics(scope=ANA)
+            memory.topics.refresh(scope=ANA)
             assert erased == [ids[3]]
-            (topic,) = memory.topics(scope=ANA)
+            (topic,) = memory.topics.list(scope=ANA)
         assert topic.memories == tuple(ids[:3])
 
     def test_who_is_overtaken_again_and_again_is_told_to_come_later(self, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ class TestErasing:
             fill(memory)
             clock.active = True
             with pytest.raises(StoreBusy, match="topics of acme/ana are being refreshed, or memories erased"):
-                memory.refresh_topics(scope=ANA)
+                memory.topics.refresh(scope=ANA)
         assert gone
 
 
@@ -315,9 +315,9 @@ def test_many_who_refresh_at_once_come_to_the_same(memory: recollect.Engine) -> 
     fill(memory)
     fill(memory, TRIP, 1)
     with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda _: memory.refresh_topics(scope=ANA).topics, range(4)))
+        done = list(pool.map(lambda _: memory.topics.refresh(scope=ANA).topics, range(4)))
     assert done == [2] * 4
-    assert len(memory.topics(scope=ANA)) == 2
+    assert len(memory.topics.list(scope=ANA)) == 2
 
 
 @pytest.mark.parametrize(
@@ -335,9 +335,9 @@ def test_every_setting_has_its_effect(settings: dict[str, Any], expected: list[A
     given = {"topics": settings}
     with recollect.open(tmp_path / "a.db", embedder=f"hashing-{DIMENSIONS}", clock=clock, settings=given) as memory:
         fill(memory)
-        memory.refresh_topics(scope=ANA)
+        memory.topics.refresh(scope=ANA)
         clock.move(4 * DAY if settings else timedelta(0))
-        told = memory.topics(scope=ANA, pruned=True)
+        told = memory.topics.list(scope=ANA, pruned=True)
         found: list[Any] = [(len(one.memories), one.importance, one.pruned) for one in told]
     assert found == [(count, pytest.approx(importance), pruned) for count, importance, pruned in expected]
 
@@ -359,7 +359,7 @@ def test_every_setting_has_its_effect(settings: dict[str, Any], expected: list[A
     ],
 )
 def test_what_no_setting_can_be_is_refused_by_its_name(name: str, value: object, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(recollect.FieldError, match=problem) as caught:
+    with pytest.raises(recollect.errors.FieldError, match=problem) as caught:
         recollect.open(tmp_path / "a.db", embedder="hashing", settings={"topics": {name: value}})
     assert caught.value.field == f"topics.{name}"
 
@@ -368,11 +368,11 @@ def test_what_was_found_is_told_when_the_store_is_opened_again(tmp_path: Path) -
     path = tmp_path / "a.db"
     with recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=ManualClock(BEGAN)) as memory:
         fill(memory)
-        memory.refresh_topics(scope=ANA)
-        before = memory.topics(scope=ANA)
+        memory.topics.refresh(scope=ANA)
+        before = memory.topics.list(scope=ANA)
         assert len(before) == 1
     with recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=ManualClock(BEGAN)) as memory:
-        assert memory.topics(scope=ANA) == before
+        assert memory.topics.list(scope=ANA) == before
 
 
 class TestCommand:
@@ -383,8 +383,8 @@ class TestCommand:
                 [{"text": text, "vector": [*around(0, turn), *[0.0] * 192]} for turn, text in enumerate(TEA)],
                 scope=ANA,
             )
-            memory.refresh_topics(scope=ANA)
-            return memory.topics(scope=ANA)[0].id
+            memory.topics.refresh(scope=ANA)
+            return memory.topics.list(scope=ANA)[0].id
 
     def test_topics_are_a_line_each_in_a_pipe(self, shell: Shell, topic: str) -> None:
         (line,) = shell("topics", "--scope", ANA).stdout.splitlines()

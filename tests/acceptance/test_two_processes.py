@@ -55,7 +55,7 @@ def test_the_same_text_a_thousand_times_from_each_of_two_processes_is_one_memory
     with recollect.open(path) as engine:
         (memory,) = engine.memories(scope=ANA, statuses=list(recollect.Status))
         assert (memory.text, memory.revisions) == (SEAT, 1)
-        assert engine.usage(memory.id, scope=ANA).echoed == 2 * TIMES - 1
+        assert engine.contexts.usage(memory.id, scope=ANA).echoed == 2 * TIMES - 1
     assert recollect.verify(path).ok
 
 

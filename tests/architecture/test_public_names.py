@@ -1,87 +1,51 @@
 """The public names: what a user may type after `recollect.`; anything else may move."""
 
 import inspect
+import re
+from importlib import import_module
+
+import pytest
 
 import recollect
 from tests.tables import table
 
 PUBLIC = [
-    "Action",
-    "Barred",
-    "BelowMinimum",
     "Budget",
-    "BudgetError",
     "Candidate",
-    "Changed",
     "Conflict",
     "Context",
     "ContextScore",
-    "Created",
     "Draft",
-    "EmbedderMismatch",
     "Engine",
     "Episode",
-    "Episodes",
     "Explanation",
-    "FailureMode",
-    "FieldError",
-    "Gated",
-    "Index",
     "InvalidInput",
     "Kind",
     "Level",
     "Memory",
     "MemoryScorer",
     "NotFound",
-    "Noted",
-    "ObservationMemory",
-    "Outcome",
-    "Outdated",
-    "Outranked",
     "Plan",
     "Profile",
-    "ProfileError",
     "Prompt",
     "Provenance",
-    "ProviderBusy",
     "ProviderError",
-    "Quarantined",
-    "Ranked",
     "Ranking",
-    "Reactivated",
     "Receipt",
     "RecollectError",
-    "Refused",
-    "Reinforced",
     "Replay",
-    "Result",
     "Scheduler",
-    "SchemaMismatch",
-    "SchemesDiffer",
     "Scope",
-    "ScopeError",
     "Scored",
     "ScoredMemory",
     "SearchScore",
     "Session",
-    "Sessions",
     "Settings",
-    "SignalMissing",
-    "Similar",
     "Status",
     "StoreBusy",
     "StoreError",
-    "Superseded",
     "Trust",
-    "Unchanged",
-    "Unindexed",
-    "Unpacked",
-    "Updated",
-    "Usage",
     "Why",
-    "assistant_profile",
-    "calculate_salience",
-    "calculate_value",
     "compute_composite_score",
     "fuse",
     "merge",
@@ -89,16 +53,71 @@ PUBLIC = [
     "pack",
     "profile",
     "rank",
-    "rank_result",
     "re_embed",
+    "scheduler",
+    "verify",
+    "why",
+]
+
+MOVED = {
+    "recollect.engine.episodes": ["Episodes"],
+    "recollect.engine.sessions": ["Sessions"],
+    "recollect.errors": [
+        "BudgetError",
+        "EmbedderMismatch",
+        "FieldError",
+        "ProfileError",
+        "ProviderBusy",
+        "SchemaMismatch",
+        "SchemesDiffer",
+        "ScopeError",
+        "SignalMissing",
+    ],
+    "recollect.types": [
+        "Action",
+        "Barred",
+        "BelowMinimum",
+        "Changed",
+        "Created",
+        "FailureMode",
+        "Gated",
+        "Index",
+        "Noted",
+        "Outcome",
+        "Outdated",
+        "Outranked",
+        "Quarantined",
+        "Ranked",
+        "Reactivated",
+        "Refused",
+        "Reinforced",
+        "Result",
+        "Similar",
+        "Superseded",
+        "Unchanged",
+        "Unindexed",
+        "Unpacked",
+        "Updated",
+        "Usage",
+    ],
+}
+
+COMPAT = [
+    "ContextScore",
+    "MemoryScorer",
+    "ObservationMemory",
+    "ScoredMemory",
+    "SearchScore",
+    "assistant_profile",
+    "calculate_salience",
+    "calculate_value",
+    "compute_composite_score",
+    "rank_result",
     "recency_score",
     "revision_score",
-    "scheduler",
     "should_retain",
     "type_priority",
     "usage_penalty",
-    "verify",
-    "why",
 ]
 
 
@@ -120,3 +139,21 @@ def test_a_public_name_can_be_imported_and_says_what_it_is_for(name: str) -> Non
     made_by_dataclass = written.startswith(f"{name}(")
     assert written.strip()
     assert not made_by_dataclass
+
+
+@table(("module", "name"), [(module, name) for module, names in MOVED.items() for name in names])
+def test_a_name_that_moved_can_still_be_imported_and_warns(module: str, name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"^recollect\.{name} has moved; use {re.escape(module)}\.{name}$"):
+        assert getattr(recollect, name) is getattr(import_module(module), name)
+
+
+def test_the_names_of_the_designs_can_be_imported_from_compat_and_from_the_top() -> None:
+    assert list(recollect.compat.__all__) == COMPAT
+    for name in COMPAT:
+        assert getattr(recollect, name) is getattr(recollect.compat, name)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    for module in (recollect, recollect.compat):
+        with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'remember'"):
+            _ = module.remember

@@ -5,10 +5,14 @@ import inspect
 import re
 from collections.abc import Callable
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import recollect
 from recollect.engine.edit import Revision
+from recollect.engine.episodes import Episodes
+from recollect.engine.groups import Admin, Contexts, Items, Timeline, Topics
+from recollect.engine.sessions import Sessions
 from recollect.packing.tokens import Estimate
 from tests.tables import table
 
@@ -34,8 +38,14 @@ def signatures() -> list[tuple[str, str]]:
     return [*methods, *others, *inline]
 
 
+GROUPS = (Episodes, Sessions, Timeline, Topics, Contexts, Items, Admin)
+
+
 def _public() -> dict[str, Any]:
-    return {name: getattr(recollect, name) for name in recollect.__all__}
+    """Everything that the page gives a signature: public names, and the groups of an engine."""
+    modules = (recollect, recollect.types, recollect.compat)
+    names = {name: getattr(module, name) for module in modules for name in module.__all__}
+    return {**names, **{group.__name__: group for group in GROUPS}}
 
 
 def written(arguments: str) -> list[inspect.Parameter]:
@@ -60,19 +70,19 @@ def actual(thing: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def test_every_public_name_is_in_the_table_at_the_top() -> None:
     table = REFERENCE.text().partition("\n## ")[0]
-    assert unsaid(table, recollect.__all__) == []
+    assert unsaid(table, [*recollect.__all__, *recollect.types.__all__, *recollect.compat.__all__]) == []
 
 
 @table(("name", "arguments"), signatures(), ids=[name for name, _ in signatures()])
 def test_a_signature_in_the_reference_is_the_one_in_the_code(name: str, arguments: str) -> None:
-    assert written(arguments) == actual(attrgetter(name)(recollect))
+    assert written(arguments) == actual(attrgetter(name)(SimpleNamespace(**_public())))
 
 
 def test_every_public_function_and_every_method_of_an_engine_has_its_signature_there() -> None:
     functions = {name for name in recollect.__all__ if inspect.isfunction(getattr(recollect, name))}
     methods = {
         f"{of.__name__}.{name}"
-        for of in (recollect.Engine, recollect.Episodes)
+        for of in (recollect.Engine, *GROUPS)
         for name, _ in inspect.getmembers(of, inspect.isfunction)
     }
     public = {name for name in functions | methods if "._" not in name}
@@ -80,8 +90,9 @@ def test_every_public_function_and_every_method_of_an_engine_has_its_signature_t
 
 
 def test_every_property_of_an_engine_is_explained() -> None:
-    found = inspect.getmembers(recollect.Engine, lambda thing: isinstance(thing, property))
-    assert unsaid(REFERENCE.section(ENGINE), [name for name, _ in found if not name.startswith("_")]) == []
+    for of in (recollect.Engine, Admin):
+        found = inspect.getmembers(of, lambda thing: isinstance(thing, property))
+        assert unsaid(REFERENCE.section(of.__name__), [name for name, _ in found if not name.startswith("_")]) == []
 
 
 def test_a_signature_is_read_over_several_lines_and_no_other_code_is_taken_for_one() -> None:

@@ -90,7 +90,6 @@ PARTICIPLES = frozenset(
         "made",
         "meant",
         "met",
-        "put",
         "said",
         "seen",
         "sent",
@@ -109,15 +108,13 @@ VERBS_IN_ED = {"embed"}
 
 OLD_NAMES = {
     "recollect.compat.observations": {"told"},
-    "recollect.engine.engine": {"kept", "screened", "served"},
     "recollect.model.memory": {"changed", "recorded", "stored"},
-    "recollect.protocols": {"echoed", "kept", "put", "received", "touched"},
+    "recollect.protocols": {"echoed", "kept", "received", "touched"},
     "recollect.stores.postgres.store": {"received"},
     "recollect.stores.sql.reader": {"kept", "touched"},
-    "recollect.stores.sql.writer": {"echoed", "kept", "put", "touched"},
-    "recollect.testing.builders": {"put"},
+    "recollect.stores.sql.writer": {"echoed", "kept", "touched"},
     "recollect.testing.reference_store": {"kept", "touched"},
-    "recollect.testing.reference_writer": {"echoed", "kept", "put", "touched"},
+    "recollect.testing.reference_writer": {"echoed", "kept", "touched"},
 }
 """Functions of the public API and of the store protocol that keep such a name until these change."""
 

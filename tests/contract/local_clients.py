@@ -67,13 +67,16 @@ class Python:
         }
 
     def browse(self, scope: str) -> Mapping[str, Any]:
-        return json_values.timeline_fields(self._engine.browse(scope=scope))
+        return json_values.timeline_fields(self._engine.timeline.browse(scope=scope))
 
     def expand(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.expansion_fields(self._engine.expand(id, scope=scope))
+        return json_values.expansion_fields(self._engine.timeline.expand(id, scope=scope))
 
     def list_topics(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "topics": [json_values.topic_fields(one) for one in self._engine.topics(scope=scope)]}
+        return {
+            "scope": scope,
+            "topics": [json_values.topic_fields(one) for one in self._engine.topics.list(scope=scope)],
+        }
 
     def recall(self, query: str, **given: Any) -> Mapping[str, Any]:
         return json_values.context_fields(self._engine.recall(query, **given))
@@ -83,7 +86,7 @@ class Python:
 
     def search(self, query: str, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.search(query, scope=scope, **given)
-        self._engine.served(found, scope=scope)
+        self._engine.contexts.count_served(found, scope=scope)
         return json_values.search_fields(found)
 
     def why(self, id: str, query: str, **given: Any) -> Mapping[str, Any]:
@@ -94,7 +97,7 @@ class Python:
         return json_values.feedback_fields(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
 
     def replay(self, context_id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.replay_fields(self._engine.replay(context_id, scope=scope))
+        return json_values.replay_fields(self._engine.contexts.replay(context_id, scope=scope))
 
     def revise(self, id: str, text: str, **given: Any) -> Mapping[str, Any]:
         return json_values.receipt_fields(self._engine.revise(id, text, **given))
@@ -116,16 +119,16 @@ class Python:
 
     def get_memory(self, id: str, scope: str) -> Mapping[str, Any]:
         memory = self._engine.get(id, scope=scope)
-        by = json_values.replacement_fields(self._engine.replacement(memory, scope=scope))
+        by = json_values.replacement_fields(self._engine.items.replacement(memory, scope=scope))
         return {
             **json_values.memory_fields(memory),
-            "usage": json_values.usage_fields(self._engine.usage(id, scope=scope)),
+            "usage": json_values.usage_fields(self._engine.contexts.usage(id, scope=scope)),
             "replacement": by,
         }
 
     def get_history(self, id: str, scope: str) -> Mapping[str, Any]:
         versions = self._engine.history(id, scope=scope)
-        by = self._engine.replacement(versions[-1], scope=scope)
+        by = self._engine.items.replacement(versions[-1], scope=scope)
         told = [json_values.memory_fields(one) for one in versions]
         return {"id": id, "versions": told, "replacement": json_values.replacement_fields(by)}
 
@@ -144,10 +147,10 @@ class Python:
         return {"profiles": told}
 
     def list_entities(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "entities": json_values.entity_fields(self._engine.entities(scope=scope))}
+        return {"scope": scope, "entities": json_values.entity_fields(self._engine.topics.entities(scope=scope))}
 
     def get_neighbours(self, name_or_id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.neighbor_fields(self._engine.neighbours(name_or_id, scope=scope))
+        return json_values.neighbor_fields(self._engine.neighbors(name_or_id, scope=scope))
 
     def start_episode(self, task: str, **given: Any) -> Mapping[str, Any]:
         return json_values.full_episode_fields(self._engine.episodes.start(task, **given))
@@ -181,7 +184,7 @@ class Python:
         return {
             "dry_run": False,
             "plan": None,
-            "runs": [json_values.run_id_fields(one) for one in self._engine.run(job, scope=scope)],
+            "runs": [json_values.run_id_fields(one) for one in self._engine.admin.run(job, scope=scope)],
         }
 
     def prune_vector_index(self, scope: str) -> Mapping[str, Any]:
@@ -189,7 +192,7 @@ class Python:
 
     def erase(self, *, dry_run: bool = True, scope: str, **given: Any) -> Mapping[str, Any]:
         if dry_run:
-            ids = list(self._engine.erasable(scope=scope, **given))
+            ids = list(self._engine.admin.erasable(scope=scope, **given))
             return {"dry_run": True, "scope": scope, "ids": ids, "memories": len(ids)}
         return {"dry_run": False, **json_values.erasure_fields(self._engine.erase(scope=scope, **given))}
 

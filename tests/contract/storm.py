@@ -74,7 +74,7 @@ class Storm:
             said = (one.text, versions) if level in ("plain", "event", "episode") else one.level
             found.setdefault(level, []).append(said)
         done = [one.type for one in engine.episodes.show(self.acted, scope=self.scope).actions]
-        helped = engine.usage(self.revised, scope=self.scope).helped
+        helped = engine.contexts.usage(self.revised, scope=self.scope).helped
         return {**{level: sorted(said) for level, said in found.items()}, "done": done, "helped": [helped]}
 
 

@@ -58,7 +58,7 @@ def what_became(engine: recollect.Engine, receipts: Sequence[recollect.Receipt])
     texts = {one.id: one.text for one in engine.memories(scope=ANA, statuses=list(recollect.Status))}
     verdicts = [(type(one.verdict).__name__, texts.get(one.id)) for one in receipts]
     known = sorted(
-        (one.text, one.status.value, one.revisions, one.subject or "", engine.usage(one.id, scope=ANA).echoed)
+        (one.text, one.status.value, one.revisions, one.subject or "", engine.contexts.usage(one.id, scope=ANA).echoed)
         for one in engine.memories(scope=ANA, statuses=list(recollect.Status))
     )
     return [verdicts, known]

@@ -91,7 +91,7 @@ def lived(engine: recollect.Engine, scope: str, days: dict[int, int]) -> None:
             for time in range(times)
         ]
         engine.observe(turns, scope=scope)
-    engine.rollup(scope=scope)
+    engine.timeline.rollup(scope=scope)
 
 
 def states(engine: recollect.Engine, scope: str) -> list[Memory]:
@@ -116,7 +116,7 @@ def test_no_part_of_a_run_and_none_that_is_undone_opens_a_gap(
 
 def _live(life: Life, engine: recollect.Engine, scope: str) -> None:
     lived(engine, scope, life.days)
-    keeping(engine, life.first).run(Job.REBUILD_INDEX, scope=scope)
+    keeping(engine, life.first).admin.run(Job.REBUILD_INDEX, scope=scope)
     seen = engine.memories(scope=scope)
     assert find_uncovered(seen) == []
     for one in chosen(seen, life.pinned):
@@ -133,8 +133,8 @@ def _live(life: Life, engine: recollect.Engine, scope: str) -> None:
 
     seen = engine.memories(scope=scope)
     later = keeping(engine, life.later)
-    runs = later.run(life.job, scope=scope, progress=is_no_worse)
-    assert later.run(life.job, scope=scope) == []
+    runs = later.admin.run(life.job, scope=scope, progress=is_no_worse)
+    assert later.admin.run(life.job, scope=scope) == []
     assert life.job is Job.PRUNE_VECTORS or find_uncovered(seen) == []
     try:
         for run in reversed(runs):
@@ -151,7 +151,7 @@ def test_in_any_other_order_runs_are_undone_without_a_gap_or_not_at_all(engine: 
     kept = retaining(1)
     before = states(engine, "acme/ana")
     with in_parts_of(3):
-        runs = keeping(engine, kept).run(Job.REBUILD_INDEX, scope="acme/ana")
+        runs = keeping(engine, kept).admin.run(Job.REBUILD_INDEX, scope="acme/ana")
         left, refused = list(runs), 0
         while left:
             for run in list(left):  # the first one first
@@ -171,7 +171,7 @@ def test_what_is_made_of_it_tells_a_record_whatever_their_moments_are(engine: re
     late = [one.changed(created_at=one.created_at + 30 * DAY) for one in segments]  # as an archive may have it
     engine._deps.store.write(lambda writing: [writing.put(one, None) for one in late])
 
-    runs = keeping(engine, retaining(80)).run(Job.REBUILD_INDEX, scope="acme/ana")
+    runs = keeping(engine, retaining(80)).admin.run(Job.REBUILD_INDEX, scope="acme/ana")
 
     there = engine.memories(scope="acme/ana")
     assert runs

@@ -13,6 +13,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.struct_pb2 import DESCRIPTOR as STRUCT
+from recollect.grpc.v1 import recollect_pb2
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,7 +25,6 @@ from recollect.api.keys import authenticate_key
 from recollect.api.operation import Operation
 from recollect.api.operations import OPERATIONS
 from recollect.errors import NotFound
-from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import METHODS, SERVICE, camel_case, start_server
 from recollect.server.health import Health
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app

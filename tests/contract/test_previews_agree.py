@@ -69,7 +69,7 @@ def removed(engine: recollect.Engine, asked: dict[str, Any]) -> list[str]:
 def foretold(engine: recollect.Engine, asked: dict[str, Any]) -> list[str]:
     """The ids that are to go; none if there is no such memory."""
     try:
-        return list(engine.erasable(scope=SCOPE, **asked))
+        return list(engine.admin.erasable(scope=SCOPE, **asked))
     except NotFound:
         return []
 

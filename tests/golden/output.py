@@ -219,7 +219,7 @@ def list_commands(store: Path) -> list[list[str]]:
     with recollect.open(store, clock=lambda: END) as engine:
         ids = {one.text: one.id for one in engine.memories(scope=ANA, statuses=tuple(recollect.Status))}
         episode = next(one.id for one in engine.episodes.list(scope=ANA))
-        topic = next(one.id for one in engine.topics(scope=ANA, pruned=True))
+        topic = next(one.id for one in engine.topics.list(scope=ANA, pruned=True))
         context = engine.recall("which seat does Ana prefer?", scope=ANA, tokens=150).id or ""
     seat, home = ids["Ana prefers window seats on all flights"], ids["Ana lives in Porto"]
     scope, question = ["--scope", ANA], "which seat does Ana prefer on a flight?"

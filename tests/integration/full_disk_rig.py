@@ -149,13 +149,13 @@ class Rig:
         self.expect(len(engine.search("seat", scope=SCOPE)) == 10, "a search finds too little")
         self.expect(len(engine.history(third, scope=SCOPE)) == 1, "a history tells of what never was")
         self.expect(bool(engine.recall("seat", scope=SCOPE).packed), "a recall has nothing to hand over")
-        self.attempt("flush", engine.flush)
+        self.attempt("flush", engine.admin.flush)
         self.attempt("stats", engine.stats)
         lines = self.attempt("export", lambda: list(engine.export()))
         self.expect(lines is None or len(lines) > len(self.acknowledged), "an export lacks something")
         self.expect(self.attempt("export", lambda: list(engine.export())) is not None, "there is no export at all")
         copy = self.path.with_name(f"copy of {self.path.name}")
-        self.attempt("backup", lambda: engine.backup(copy))
+        self.attempt("backup", lambda: engine.admin.backup(copy))
         self.expect(not list(copy.parent.glob("*unfinished*")), "half a backup was left behind")
         if self.attempt("revise", lambda: engine.revise(second, "revised seat", scope=SCOPE)):
             self.acknowledged[second] = "revised seat"
@@ -175,7 +175,7 @@ class Rig:
         erasure = self.engine.erase(scope=SCOPE, id=second)
         self.expect(erasure.proven, f"what is gone is not proven to be: {erasure.search}")
         del self.acknowledged[first], self.acknowledged[second]
-        self.engine.flush()
+        self.engine.admin.flush()
 
 
 def main() -> None:

@@ -31,10 +31,10 @@ def looked(engine: recollect.Engine) -> dict[str, Any]:
         "memories": ids,
         "why": type(engine.why(ids[0], QUESTION, scope=SCOPE).fate).__name__,
         "history": [[version.text for version in engine.history(id, scope=SCOPE)] for id in ids],
-        "usage": [engine.usage(id, scope=SCOPE).served for id in ids],
+        "usage": [engine.contexts.usage(id, scope=SCOPE).served for id in ids],
         "stats": engine.stats().memories,
         "export": list(engine.export()),
-        "replay": [engine.replay(context, scope=SCOPE).identical for context in _contexts(engine)],
+        "replay": [engine.contexts.replay(context, scope=SCOPE).identical for context in _contexts(engine)],
         "recall": [one.id for one in engine.recall(QUESTION, scope=SCOPE).packed],
     }
 
@@ -82,11 +82,11 @@ def main() -> None:
                 **seen,
                 "refused": refused(engine, seen["memories"][0]),
                 "context": engine.recall(QUESTION, scope=SCOPE).id,
-                "served": outcome(lambda: engine.served(seen["memories"], scope=SCOPE)),
+                "served": outcome(lambda: engine.contexts.count_served(seen["memories"], scope=SCOPE)),
                 "feedback": outcome(lambda: engine.feedback(None, scope=SCOPE)),  # type: ignore[arg-type]
                 "key": outcome(lambda: engine.remember("a seat by the window", scope=SCOPE, key="seat").id),
                 "verify": recollect.verify(path).ok,
-                "backup": recollect.verify(engine.backup(Path(folder) / "copy.db")).ok,
+                "backup": recollect.verify(engine.admin.backup(Path(folder) / "copy.db")).ok,
             }
         )
         while sys.stdin.readline():

@@ -124,7 +124,7 @@ def test_a_script_that_closes_nothing_loses_no_trace_and_no_use(path: Path) -> N
     assert [end.stderr for end in ends] == ["", ""]
     with an_engine(path) as engine:
         (seat,) = engine.memories(scope=ANA)
-        assert engine.usage(seat.id, scope=ANA).served == len(ends)
+        assert engine.contexts.usage(seat.id, scope=ANA).served == len(ends)
         for end in ends:
             engine.feedback(end.stdout.strip(), scope=ANA, helped=[seat.id])
-        assert engine.usage(seat.id, scope=ANA).helped == len(ends)
+        assert engine.contexts.usage(seat.id, scope=ANA).helped == len(ends)

@@ -42,28 +42,28 @@ def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
     kept = engine.remember("Ana likes tea", scope=ANA).id
     engine._deps.store.later(break_off)
     assert engine.stats(scope=ANA).memories == 1
-    assert engine.usage(kept, scope=ANA).served == 0
+    assert engine.contexts.usage(kept, scope=ANA).served == 0
     context = engine.recall("tea", scope=ANA).id
     assert context is not None
     engine.feedback(context, helped=[kept], scope=ANA)
-    assert engine.replay(context, scope=ANA).context is not None
+    assert engine.contexts.replay(context, scope=ANA).context is not None
     assert list(engine.export(scope=ANA))
     assert engine.erase(scope=ANA, id=kept).memories == 1
     with pytest.raises(StoreError, match="1 deferred writes failed"):
-        engine.flush()
-    engine.flush()
+        engine.admin.flush()
+    engine.admin.flush()
 
 
 @pytest.mark.parametrize("awaited", [True, False], ids=["awaited", "put off"])
 def test_it_is_known_that_a_store_took_no_writes_until_it_has_taken_one(
     awaited: bool, engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
 ) -> None:
-    store, seen = engine._deps.store, [engine.takes_writes]
+    store, seen = engine._deps.store, [engine.admin.takes_writes]
     with suppress(StoreError):
         (store.write if awaited else store.later)(break_off)
     store.settle()
-    seen.append(engine.takes_writes)
+    seen.append(engine.admin.takes_writes)
     assert not list(engine.search("tea", scope=ANA))
-    seen.append(engine.takes_writes)
+    seen.append(engine.admin.takes_writes)
     engine.remember("Ana likes tea", scope=ANA)
-    assert [*seen, engine.takes_writes] == [True, False, False, True]
+    assert [*seen, engine.admin.takes_writes] == [True, False, False, True]

@@ -84,7 +84,7 @@ def holding(memory: recollect.Engine, *said: str) -> list[str]:
 def test_an_update_ends_what_it_takes_the_place_of(memory: recollect.Engine, old: str, new: str) -> None:
     known = memory.remember(old, scope=SCOPE, kind="fact")
     verdict = memory.remember(new, scope=SCOPE, kind="fact").verdict
-    assert isinstance(verdict, recollect.Superseded)
+    assert isinstance(verdict, recollect.types.Superseded)
     assert verdict.old == known.id
     assert holding(memory, old, new) == [new]
 
@@ -92,7 +92,7 @@ def test_an_update_ends_what_it_takes_the_place_of(memory: recollect.Engine, old
 @pytest.mark.parametrize(("one", "other"), LOOK_ALIKES)
 def test_a_look_alike_is_left_alone(memory: recollect.Engine, one: str, other: str) -> None:
     memory.remember(one, scope=SCOPE, kind="fact")
-    assert isinstance(memory.remember(other, scope=SCOPE, kind="fact").verdict, recollect.Created)
+    assert isinstance(memory.remember(other, scope=SCOPE, kind="fact").verdict, recollect.types.Created)
     assert holding(memory, one, other) == sorted([one, other])
 
 
@@ -108,7 +108,7 @@ def test_a_look_alike_is_left_alone(memory: recollect.Engine, one: str, other: s
 def test_a_restatement_ends_nothing(memory: recollect.Engine, said: str, again: str) -> None:
     memory.remember(said, scope=SCOPE, kind="fact")
     verdict = memory.remember(again, scope=SCOPE, kind="fact").verdict
-    assert isinstance(verdict, recollect.Reinforced | recollect.Updated)
+    assert isinstance(verdict, recollect.types.Reinforced | recollect.types.Updated)
     assert len(holding(memory, said, again)) == 1
 
 
@@ -150,9 +150,9 @@ def test_what_has_no_name_is_ended_only_beside_the_same(
 ) -> None:
     memory.remember(kitchen, scope=SCOPE, **beside("Kitchen"))
     known = memory.remember(wedding, scope=SCOPE, **beside("Wedding"))
-    assert isinstance(known.verdict, recollect.Created)
+    assert isinstance(known.verdict, recollect.types.Created)
     verdict = memory.remember(later, scope=SCOPE, **beside("Wedding")).verdict
-    assert isinstance(verdict, recollect.Superseded)
+    assert isinstance(verdict, recollect.types.Superseded)
     assert verdict.old == known.id
     assert holding(memory, kitchen, wedding, later) == sorted([kitchen, later])
 

@@ -194,7 +194,7 @@ class Year:
             self.ledger.rebuild()
         if day.undoes:
             for scope in PEOPLE:
-                runs = engine.run("prune-vectors", scope=scope, level="segment", age_days=5)
+                runs = engine.admin.run("prune-vectors", scope=scope, level="segment", age_days=5)
                 for run in reversed(runs):
                     engine.undo(run)
                 self.counts["undone"] += len(runs)
@@ -217,7 +217,7 @@ class Year:
         found = problems(self.rows, self.ledger, self.life.zone)
         found += self._silent(engine, day)
         for scope in PEOPLE:
-            again = engine.rollup(scope=scope)
+            again = engine.timeline.rollup(scope=scope)
             if again.changed:
                 found.append(f"another rollup of {scope} changes {again.changed} records: {again}")
         return found

@@ -67,7 +67,7 @@ def run_scenario(engine: recollect.Engine, timetable: JobStore, clock: ManualClo
     _retry(engine, clock)
     engine.remember("Bo lives in Bergen", scope=BO, kind="fact", key="bo")
     engine.recall("where does Bo live?", scope=BO, tokens=200)
-    engine.flush()
+    engine.admin.flush()
     assert clock() < END
     clock.now = END
     return {"runs": [*runs, *jobs], "plan": plan}
@@ -185,8 +185,8 @@ def _recall(engine: recollect.Engine, clock: ManualClock, ids: dict[str, str]) -
     engine.feedback(second, scope=ANA, misled=[contexts[1].packed[0].id], by="reviewer")
     engine.feedback(first, scope=ANA, misled=[ids["preference"]], by="second reviewer")
     engine.feedback(first, scope=ANA, helped=[ids["preference"]], by="second reviewer")
-    engine.served([ids["lisbon"]], scope=ANA)
-    engine.flush()
+    engine.contexts.count_served([ids["lisbon"]], scope=ANA)
+    engine.admin.flush()
     engine.revise(ids["preference"], "Ana prefers window seats on all flights", scope=ANA)  # after a recall returned it
     clock.move(HOUR)
     return context_ids
@@ -194,7 +194,7 @@ def _recall(engine: recollect.Engine, clock: ManualClock, ids: dict[str, str]) -
 
 def _flush_uses(engine: recollect.Engine, context: recollect.Context) -> recollect.Context:
     """Count the uses of the context, since the next ranking depends on them; return the context."""
-    engine.flush()
+    engine.admin.flush()
     return context
 
 
@@ -227,20 +227,20 @@ def _meet(engine: recollect.Engine, clock: ManualClock) -> None:
     clock.move(HOUR)
     engine.sessions.start(scope=ANA)
     engine.sessions.remember("Ana travels with one bag", scope=ANA, kind="preference", title="Luggage")
-    engine.flush()
+    engine.admin.flush()
     clock.move(HOUR)
 
 
 def _maintain(engine: recollect.Engine, clock: ManualClock) -> tuple[dict[str, Any], list[int]]:
     """Run every job once; return a plan that is not applied, and the runs that can be undone."""
-    engine.extract_events(scope=ANA)
+    engine.timeline.extract_events(scope=ANA)
     clock.now = datetime(2026, 5, 4, 9, tzinfo=UTC)
-    engine.rollup(scope=ANA, unfinished=True)
-    engine.refresh_topics(scope=ANA)
+    engine.timeline.rollup(scope=ANA, unfinished=True)
+    engine.topics.refresh(scope=ANA)
     runs: list[int] = []
     for job in ("consolidate", "prune-episodes", "prune-vectors", "rebuild-index"):
         clock.move(HOUR)
-        runs += [applied.run for applied in engine.run(job, scope=ANA) if applied.run is not None]
+        runs += [applied.run for applied in engine.admin.run(job, scope=ANA) if applied.run is not None]
     clock.move(HOUR)
     return engine.plan("prune-vectors", scope=ANA, level="event", age_days=30).to_json(), runs
 

@@ -86,7 +86,7 @@ def _items(engine: recollect.Engine) -> dict[str, list[Any]]:
 
 def _context(engine: recollect.Engine, trace: ContextRecord) -> Row:
     """Replay a recorded context; return the result and how it differs from the record."""
-    replay = engine.replay(trace.id, scope=trace.scope)
+    replay = engine.contexts.replay(trace.id, scope=trace.scope)
     return {
         "id": trace.id,
         "scope": trace.scope,
@@ -111,13 +111,13 @@ def _sessions(engine: recollect.Engine) -> Iterator[Any]:
 
 def _topics(engine: recollect.Engine) -> Iterator[Row]:
     """Yield the memories of each topic. A store computes name and weight on demand, so they are left out."""
-    for topic in engine.topics(scope=ANA, pruned=True):
+    for topic in engine.topics.list(scope=ANA, pruned=True):
         yield {"id": topic.id, "memories": topic.memories}
 
 
 def _entities(engine: recollect.Engine) -> Iterator[Row]:
     for scope in SCOPES:
-        for entity in engine.entities(scope=scope):
+        for entity in engine.topics.entities(scope=scope):
             yield {"scope": scope, "name": entity.name, "memories": entity.memories}
 
 
@@ -126,7 +126,7 @@ def _timeline(engine: recollect.Engine) -> Iterator[Row]:
     keys: list[str | None] = [None]
     while keys:
         key = keys.pop()
-        outlook = engine.browse(key, scope=ANA)
+        outlook = engine.timeline.browse(key, scope=ANA)
         for part in (*outlook.parts, *outlook.grips):
             record = None if part.record is None else part.record.id
             yield {"below": key, "key": part.key, "level": part.level, "record": record}

@@ -209,7 +209,7 @@ def test_this_version_writes_files_with_something_in_every_table_and_field(tmp_p
         recollect.Status: {row["status"] for row in snapshot["versions"]},
         recollect.Provenance: {row["provenance"] for row in snapshot["versions"]},
         recollect.Trust: {row["trust"] for row in snapshot["versions"]},
-        recollect.Index: {one for row in snapshot["versions"] for one in row.get("left", ())},
+        recollect.types.Index: {one for row in snapshot["versions"] for one in row.get("left", ())},
         Use: {row["use"] for row in snapshot["uses"]} | {row["vote"]["use"] for row in snapshot["votes"]},
         JobState: {one["state"] for row in snapshot["jobs"] for one in row.get("occurrences", ())},
     }
@@ -218,7 +218,7 @@ def test_this_version_writes_files_with_something_in_every_table_and_field(tmp_p
 
     records: dict[type[Any], list[dict[str, Any]]] = {
         recollect.Memory: snapshot["versions"],
-        recollect.Usage: [row["usage"] for row in snapshot["usage"] if "usage" in row],
+        recollect.types.Usage: [row["usage"] for row in snapshot["usage"] if "usage" in row],
         ContextRecord: [{"elsewhere": "only for contexts of another store", **row} for row in snapshot["traces"]],
         ContextRecipe: [row["making"] for row in snapshot["traces"]],
         IdempotencyRecord: [row["kept"] for row in snapshot["keys"]],
@@ -234,7 +234,7 @@ class TestFilesOfANewerVersion:
     def test_a_store_is_refused(self, tmp_path: Path) -> None:
         store = make_newer(STORE, tmp_path)
         before = store.read_bytes()
-        with pytest.raises(recollect.SchemaMismatch) as error:
+        with pytest.raises(recollect.errors.SchemaMismatch) as error:
             recollect.open(store)
         assert str(error.value) == schema_error(str(store), SQLITE_SCHEMA)
         assert store.read_bytes() == before
@@ -252,7 +252,7 @@ class TestFilesOfANewerVersion:
         with psycopg.connect(admin_url(postgres_store_url)) as db:
             db.execute("INSERT INTO recollect.migrated (number) VALUES (%s)", [POSTGRES_SCHEMA + 1])
         before = rows_of_database(postgres_store_url)
-        with pytest.raises(recollect.SchemaMismatch) as error:
+        with pytest.raises(recollect.errors.SchemaMismatch) as error:
             recollect.open(postgres_store_url)
         message = str(error.value)
         assert message.startswith("store 'postgresql://")
@@ -265,7 +265,7 @@ class TestFilesOfANewerVersion:
     def test_a_backup_is_refused(self, tmp_path: Path) -> None:
         backup = make_newer(BACKUP, tmp_path)
         before = backup.read_bytes()
-        with pytest.raises(recollect.SchemaMismatch) as error:
+        with pytest.raises(recollect.errors.SchemaMismatch) as error:
             recollect.open(backup)
         assert str(error.value) == schema_error(str(backup), SQLITE_SCHEMA)
         report = recollect.verify(backup)
@@ -282,7 +282,7 @@ class TestFilesOfANewerVersion:
         numbers = f"format {EXPORT_FORMAT + 1}; this version reads up to {EXPORT_FORMAT}"
         message = f"the export was written by a newer recollect ({numbers}); upgrade recollect"
         with recollect.open(tmp_path / "new.db", embedder="hashing") as engine, export.open(encoding="ascii") as file:
-            with pytest.raises(recollect.FieldError) as error:
+            with pytest.raises(recollect.errors.FieldError) as error:
                 engine.import_(file)
             assert str(error.value) == f"line 1: {message}"
             assert engine.stats().memories == 0

@@ -79,7 +79,7 @@ def fill_store(target: str, backup: Path | None = None) -> dict[str, Any]:
     ):
         results = run_scenario(engine, timetable, clock)
         if backup is not None:
-            engine.backup(backup)
+            engine.admin.backup(backup)
     return results
 
 

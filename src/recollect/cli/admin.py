@@ -108,7 +108,7 @@ def rollup(store: StoreTarget, scope: Scope | None, unfinished: bool, as_json: b
     """
 
     def roll(engine: Engine, one: Scope, show: ReportProgress) -> RollupReport:
-        return engine.rollup(scope=one, unfinished=unfinished, progress=show)
+        return engine.timeline.rollup(scope=one, unfinished=unfinished, progress=show)
 
     reports, failed = output.run_for_each_scope(store, scope, "summing up", roll)
     happened = [one for one in reports if not one.is_empty]

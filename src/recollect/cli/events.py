@@ -114,7 +114,7 @@ def browse(store: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
     recollect browse 2026-03 --scope acme/ana
     """
     with store.open_existing() as engine:
-        page = engine.browse(key, scope=scope)
+        page = engine.timeline.browse(key, scope=scope)
         hints: list[str] = []
         if page.place is None and not page.parts:
             no_events = f"{scope} has no events; `recollect observe` adds them"
@@ -151,7 +151,7 @@ def expand(store: StoreTarget, id: str, scope: Scope, around: int, as_json: bool
     recollect expand grip-0c0ffee0 --scope acme/ana --around 2
     """
     with store.open_existing() as engine:
-        expansion = engine.expand(id, scope=scope, around=around)
+        expansion = engine.timeline.expand(id, scope=scope, around=around)
     if as_json:
         output.print_json(json_values.expansion_fields(expansion))
         return
@@ -213,7 +213,7 @@ def extract_events(store: StoreTarget, scope: Scope | None, as_json: bool) -> No
         for one in engine.scopes(scope=scope):
             try:
                 with progress_bar(f"extracting {one}") as show:
-                    results.append(engine.extract_events(scope=one, progress=show))
+                    results.append(engine.timeline.extract_events(scope=one, progress=show))
             except RecollectError as error:  # one failed scope does not stop the others
                 output.print_note(f"{one}: {error}")
                 failures.append(error)
@@ -288,9 +288,9 @@ def topics(
         _refresh_all_scopes(store, as_json=as_json)
         return
     with store.open_existing() as engine:
-        refresh_report = engine.refresh_topics(scope=scope) if refresh else None
+        refresh_report = engine.topics.refresh(scope=scope) if refresh else None
         if id is not None:
-            topic = engine.topic(id, scope=scope)
+            topic = engine.topics.get(id, scope=scope)
             memories = [engine.get(one, scope=scope) for one in topic.memories]
             fields, table = (
                 {**json_values.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
@@ -298,7 +298,7 @@ def topics(
             )
             notes = list(format_topic_heading(topic, output.paint))
         else:
-            found = engine.topics(scope=scope, pruned=pruned, limit=limit)
+            found = engine.topics.list(scope=scope, pruned=pruned, limit=limit)
             fields, table = (
                 {"scope": str(scope), "topics": list(map(json_values.topic_fields, found))},
                 topic_table(found),
@@ -318,7 +318,7 @@ def topics(
 
 def _refresh_all_scopes(store: StoreTarget, *, as_json: bool) -> None:
     def refresh(engine: Engine, one: Scope, _: ReportProgress) -> TopicRefreshReport:
-        return engine.refresh_topics(scope=one)
+        return engine.topics.refresh(scope=one)
 
     reports, failed = output.run_for_each_scope(store, None, "looking at", refresh)
     if as_json:
@@ -401,10 +401,10 @@ def graph(store: StoreTarget, name: str | None, scope: Scope, limit: int, as_jso
     """
     with store.open_existing() as engine:
         if name is not None:
-            neighbors = engine.neighbours(name, scope=scope, limit=limit)
+            neighbors = engine.neighbors(name, scope=scope, limit=limit)
             fields, table = json_values.neighbor_fields(neighbors), neighbor_table(neighbors)
         else:
-            entities = engine.entities(scope=scope, limit=limit)
+            entities = engine.topics.entities(scope=scope, limit=limit)
             fields, table = (
                 {"scope": str(scope), "entities": json_values.entity_fields(entities)},
                 entity_table(entities),

@@ -161,8 +161,8 @@ def show(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Print the memory ID with all that is known of it, and what happened to it since."""
     with store.open_existing() as engine:
         memory = engine.get(id, scope=scope)
-        usage = engine.usage(id, scope=scope)
-        by = engine.replacement(memory, scope=scope)
+        usage = engine.contexts.usage(id, scope=scope)
+        by = engine.items.replacement(memory, scope=scope)
     if as_json:
         output.print_json(
             {
@@ -277,7 +277,7 @@ def erase(
             click.confirm(_confirmation_question(engine, scope, id, source), abort=True, err=True)
         erasure = engine.erase(scope=scope, id=id, source=source, everything=everything)
         while not yes and erasure.retryable and click.confirm(ask_to_prove_again(erasure), default=True, err=True):
-            erasure = engine.prove_erased(erasure)
+            erasure = engine.admin.prove_erased(erasure)
     _print_erasure(erasure, as_json=as_json)
     if not erasure.proven:
         output.print_note(UNSWEPT_REMEDY if store.is_database else UNPROVED_REMEDY)

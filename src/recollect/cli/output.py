@@ -293,5 +293,5 @@ def find_replacements(engine: Engine, memories: Iterable[Memory]) -> dict[Memory
     replaced = list(memories)
     by_id = {one.id: one for one in replaced}
     ids = {one.superseded_by: one for one in replaced if one.superseded_by is not None}
-    replacements = {id: by_id.get(id) or engine.replacement(one, scope=one.scope) for id, one in ids.items()}
+    replacements = {id: by_id.get(id) or engine.items.replacement(one, scope=one.scope) for id, one in ids.items()}
     return {id: one for id, one in replacements.items() if one is not None}

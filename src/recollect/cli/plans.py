@@ -151,7 +151,7 @@ def _plan_or_run(
         return engine.plan(job, scope=one, **overrides)
 
     def run(engine: Engine, one: Scope, show: ReportProgress) -> tuple[list[Run], list[str]]:
-        done = engine.run(job, scope=one, progress=show, **overrides)
+        done = engine.admin.run(job, scope=one, progress=show, **overrides)
         return done, describe_waiting(engine.plan(job, scope=one, **overrides)) if job in INDEX_JOBS else []
 
     RetentionOverrides(**overrides).for_job(job)  # refuse wrong values once, not for every scope

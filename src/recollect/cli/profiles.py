@@ -216,8 +216,10 @@ def _make_feedback_tuner(db: StoreTarget, scopes: Sequence[Scope], *, seed: int)
         with db.open_existing() as engine:
             for scope in scopes:
                 with progress_bar(f"asking {make_printable(str(scope))} again") as show_progress:
-                    training_sets.append(engine.experience(scope=scope, profile=start, progress=show_progress))
-            embedder, scopes_below = engine.embedder, _name_scopes_below(engine, training_sets)
+                    training_sets.append(
+                        engine.contexts.training_examples(scope=scope, profile=start, progress=show_progress)
+                    )
+            embedder, scopes_below = engine.admin.embedder, _name_scopes_below(engine, training_sets)
         try:
             with progress_bar("fitting") as show_progress:
                 result = tune_on_feedback(

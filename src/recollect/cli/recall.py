@@ -151,7 +151,7 @@ def why(store: StoreTarget, /, id: str, query: str, tokens: int, as_json: bool, 
     with store.open_existing() as engine:
         reason = engine.why(id, options.read_text(query), tokens=tokens, **criteria)
         memory = reason.candidate.memory
-        replacement = None if memory is None else engine.replacement(memory, scope=memory.scope)
+        replacement = None if memory is None else engine.items.replacement(memory, scope=memory.scope)
     if as_json:
         output.print_json(json_values.why_fields(reason))
     else:
@@ -176,7 +176,7 @@ def replay(store: StoreTarget, ctx: click.Context, context: str, scope: Scope, e
     something has been erased or is another since, it is named, and the exit code is 1.
     """
     with store.open_existing() as engine:
-        again = engine.replay(context, scope=scope)
+        again = engine.contexts.replay(context, scope=scope)
     if as_json:
         output.print_json(json_values.replay_fields(again))
     else:

@@ -163,7 +163,7 @@ def _import_foreign(store: StoreTarget, source: ImportSource, *, dry_run: bool) 
     if not (dry_run or store.exists):
         read_drafts(source.read(datetime.now(UTC)), source)  # refuse wrong input before a store is created
     with _open_trial(store) if dry_run else store.open_or_create() as engine, progress_bar("importing") as show:
-        return engine.import_from(
+        return engine.admin.import_from(
             source.lines,
             format=source.format.name,
             scope=source.scope,
@@ -299,7 +299,7 @@ def backup(store: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
         write_atomically(file, store=store.target, force=force) as path,
         progress_bar("copying") as show,
     ):
-        engine.backup(path, progress=show)
+        engine.admin.backup(path, progress=show)
     if as_json:
         output.print_json({"path": str(file), "bytes": file.stat().st_size})
     output.print_note(f"copied; `recollect verify {make_printable(str(file))}` checks it")

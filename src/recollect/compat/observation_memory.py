@@ -174,7 +174,7 @@ class ObservationMemory:
             levels=["plain"],
             overrides=SEARCH_OVERRIDES,
         )
-        self._engine.served(ranking, scope=as_scope(user_id))
+        self._engine.contexts.count_served(ranking, scope=as_scope(user_id))
         return tuple(
             FoundObservation(**_compact_fields(one.memory), score=SearchScore.told(one.explanation)) for one in ranking
         )

@@ -1,63 +1,92 @@
 """The Engine: every operation on a store, as methods that users call."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from os import PathLike
-from pathlib import Path
+from functools import partial
+from operator import attrgetter
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
-from recollect.admission.screening import ScreenedT
-from recollect.engine import edit, erase, extract, import_files, plans, recall, topics, transfer
-from recollect.engine.contexts import collect_training_examples, record_feedback, replay_context, require_context_id
+from recollect.engine import edit, erase, extract, plans, recall, topics, transfer
+from recollect.engine.contexts import record_feedback, require_context_id
 from recollect.engine.curator import Curator
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import restore
 from recollect.engine.episodes import Episodes
-from recollect.engine.events import EventExtraction, EventOrigin, browse, expand, extract_events, observe
+from recollect.engine.events import EventOrigin, observe
 from recollect.engine.extract import BackgroundWorker, ExtractionResult, Pending, read_turns
-from recollect.engine.recall import count_served
-from recollect.engine.remember import (
-    get_kept,
-    keep_verbatim,
-    read_keys,
-    read_seen_versions,
-    remember_all,
-    screen_or_raise,
+from recollect.engine.groups import (
+    Admin,
+    Contexts,
+    Items,
+    Timeline,
+    Topics,
+    check_progress,
+    make_retention_overrides,
+    read_drafts,
+    read_provenance,
+    require_lines,
 )
-from recollect.engine.rollup import rollup
+from recollect.engine.remember import (
+    remember_all,
+)
 from recollect.engine.sessions import Sessions
-from recollect.errors import FieldError, InvalidInput, RecollectError, show
+from recollect.errors import InvalidInput, RecollectError
 from recollect.fork_safety import ForkSafeLock
 from recollect.model import validation
 from recollect.model.archive import ErasureReceipt, ImportReport, Stats
-from recollect.model.context import Noted, TrainingSet, Usage
+from recollect.model.context import Noted
 from recollect.model.conversation import ConversationTurn
 from recollect.model.draft import Draft, Receipt, read_draft
 from recollect.model.enums import Kind, Level, Provenance, Status, parse_choice
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.plan import Job, Plan, RetentionOverrides, Run, UndoReport
+from recollect.model.plan import Job, Plan, Run, UndoReport
 from recollect.model.scope import Scope, as_scope
 from recollect.model.timeline import (
-    Entity,
     EntityNeighbors,
-    GripExpansion,
-    RollupReport,
-    TimelinePage,
-    Topic,
-    TopicRefreshReport,
 )
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Context, Replay
-from recollect.protocols import ProgressListener, SupportsBackup, TracksFailures, ignore_progress
+from recollect.packing.pack import Context
+from recollect.protocols import ProgressListener
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import ProfileDocument
-from recollect.ranking.result import Exact, Ranking, Scored
+from recollect.ranking.result import Exact, Ranking
 from recollect.ranking.why import Why
 from recollect.retrieval.query import QueryTurn, parse_query
 
-_ERASE_USAGE = "give exactly one of id=, source= and everything=True"
+_MOVED: Mapping[str, str] = {
+    "backup": "admin.backup",
+    "browse": "timeline.browse",
+    "embedder": "admin.embedder",
+    "embedder_failures": "admin.embedder_failures",
+    "embedder_fails": "admin.embedder_fails",
+    "entities": "topics.entities",
+    "erasable": "admin.erasable",
+    "expand": "timeline.expand",
+    "experience": "contexts.training_examples",
+    "extract_events": "timeline.extract_events",
+    "flush": "admin.flush",
+    "hold": "items.hold",
+    "import_from": "admin.import_from",
+    "keep": "items.put",
+    "kept": "items.get",
+    "neighbours": "neighbors",
+    "now": "items.now",
+    "prove_erased": "admin.prove_erased",
+    "refresh_topics": "topics.refresh",
+    "replacement": "items.replacement",
+    "replay": "contexts.replay",
+    "rollup": "timeline.rollup",
+    "run": "admin.run",
+    "screened": "items.screen",
+    "served": "contexts.count_served",
+    "takes_writes": "admin.takes_writes",
+    "topic": "topics.get",
+    "usage": "contexts.usage",
+}
+"""Former members and their new names; using one warns, and the next release drops them."""
 
 DEFAULT_DEPTH = 200
 """How many top-ranked memories a recall considers for packing."""
@@ -110,30 +139,34 @@ class Engine:
         return self._closed
 
     @property
-    def takes_writes(self) -> bool:
-        """False after a write has failed, until one succeeds; a busy store does not count as a failure."""
-        return self._deps.store.takes_writes
+    def episodes(self) -> Episodes:
+        """Tasks with their actions, their outcomes and the lessons learned from them."""
+        return Episodes(lambda: self._open_deps)
 
     @property
-    def embedder(self) -> str:
-        """The name of the embedding model."""
-        return self._open_deps.encoder.name
+    def sessions(self) -> Sessions:
+        """Work sessions: start one, save memories in it, summarize it and end it."""
+        return Sessions(lambda: self._open_deps)
 
     @property
-    def embedder_fails(self) -> bool:
-        """Whether the embedder's last call failed, or a call has been unanswered for 20 seconds.
-
-        Reading this property does not call the embedder.
-        """
-        return isinstance(self._deps.embedder, TracksFailures) and self._deps.embedder.failing
+    def timeline(self) -> Timeline:
+        """What happened: summaries by day, week, month and year, down to the events."""
+        return Timeline(lambda: self._open_deps)
 
     @property
-    def embedder_failures(self) -> int:
-        """How many embedder calls have failed since the engine was opened.
+    def topics(self) -> Topics:
+        """What memories are about: topics, and the names that memories mention."""
+        return Topics(lambda: self._open_deps)
 
-        Compare two readings to see failures that happened in between. It stays 0 if the embedder does not count them.
-        """
-        return self._deps.embedder.failures if isinstance(self._deps.embedder, TracksFailures) else 0
+    @property
+    def contexts(self) -> Contexts:
+        """Recorded contexts and the use of memories: replay, counts and training data."""
+        return Contexts(lambda: self._open_deps)
+
+    @property
+    def items(self) -> Items:
+        """Texts under keys, stored and read verbatim, for integrations."""
+        return Items(lambda: self._open_deps)
 
     @property
     def curator(self) -> Curator:
@@ -141,18 +174,25 @@ class Engine:
         return Curator(lambda: self._open_deps)
 
     @property
-    def episodes(self) -> Episodes:
-        """Tasks with their actions, their outcomes and the lessons learned from them."""
-        return Episodes(lambda: self._open_deps)
+    def admin(self) -> Admin:
+        """Maintenance of the store: jobs, imports, backups, and its health."""
+        return Admin(self._deps, lambda: self._open_deps)
 
-    def now(self) -> datetime:
-        """Return the current time of the engine's clock, in UTC."""
-        return self._open_deps.now()
+    if not TYPE_CHECKING:  # type checkers report the old names
 
-    @property
-    def sessions(self) -> Sessions:
-        """Work sessions: start one, save memories in it, summarize it and end it."""
-        return Sessions(lambda: self._open_deps)
+        def __getattr__(self, name: str) -> Any:
+            """Return what has moved to another name, with a warning."""
+            if name == "extract_soon":
+                warnings.warn(
+                    "Engine.extract_soon has moved; use Engine.extract(…, background=True)",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                return partial(self.extract, background=True)
+            if name not in _MOVED:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            warnings.warn(f"Engine.{name} has moved; use Engine.{_MOVED[name]}", DeprecationWarning, stacklevel=2)
+            return attrgetter(_MOVED[name])(self)
 
     @property
     def _open_deps(self) -> Dependencies:
@@ -216,47 +256,7 @@ class Engine:
         A draft is a `Draft` or a mapping with the arguments of `remember`. `scope` applies to mappings that name no
         scope.
         """
-        return remember_all(self._open_deps, _read_drafts(drafts, scope))
-
-    def keep(
-        self,
-        drafts: Iterable[Draft | Mapping[str, Any]],
-        *,
-        scope: str | Scope | None = None,
-        drop: Iterable[tuple[str | Scope, str]] = (),
-        seen: Iterable[tuple[str | Scope, str, Memory | None]] = (),
-        apart: bool = False,
-        provenance: Provenance | str | None = None,
-    ) -> list[Receipt]:
-        """Store each draft verbatim under its topic key, and forget the keys in `drop`.
-
-        A draft is stored even if another memory says the same. All changes are made in one transaction, or none. A
-        draft that contains a secret is refused. A draft that admission would quarantine is refused too, or quarantined
-        if `apart` is true.
-
-        Each entry of `drop` is a scope and a topic key. Each entry of `seen` is a scope, a topic key and the memory
-        that the caller read there, or `None`; the call raises `Conflict` if that memory has changed. `provenance` is
-        that of the caller who drops keys: with it, a memory with higher trust is not dropped.
-        """
-        return keep_verbatim(
-            self._open_deps,
-            _read_drafts(drafts, scope),
-            drop=read_keys(drop),
-            caller=_read_provenance(provenance),
-            seen=read_seen_versions(seen),
-            may_quarantine=validation.require_flag("apart", apart),
-        )
-
-    def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
-        """Return the scope's active memory with this topic key, or None if none is valid now."""
-        return get_kept(self._open_deps, as_scope(scope), topic_key)
-
-    def screened(self, value: ScreenedT) -> ScreenedT:
-        """Return a text or JSON value with private parts and secrets replaced by placeholders.
-
-        Raises `InvalidInput` instead if the settings refuse secrets.
-        """
-        return screen_or_raise(self._open_deps, value)
+        return remember_all(self._open_deps, read_drafts(drafts, scope))
 
     def observe(
         self,
@@ -275,35 +275,32 @@ class Engine:
         """
         origin = EventOrigin(
             scope=as_scope(scope),
-            provenance=_read_provenance(provenance),
+            provenance=read_provenance(provenance),
             source=None if source is None else validation.require_id("source", source),
         )
         return observe(self._open_deps, read_turns(events, "events"), origin)
 
-    def rollup(
-        self, *, scope: str | Scope, unfinished: bool = False, progress: ProgressListener | None = None
-    ) -> RollupReport:
-        """Update the summaries of days, weeks, months and years from the scope's events.
+    @overload
+    def extract(
+        self,
+        turns: Iterable[ConversationTurn | str | Mapping[str, Any]],
+        *,
+        scope: str | Scope,
+        most: int | None = None,
+        provenance: Provenance | str | None = None,
+        background: Literal[False] = False,
+    ) -> ExtractionResult: ...
 
-        Covers periods that are over; with `unfinished`, also those still running. It may be interrupted at any moment,
-        and repeating the call changes nothing.
-        """
-        validation.require_flag("unfinished", unfinished)
-        return rollup(self._open_deps, as_scope(scope), unfinished=unfinished, progress=_check_progress(progress))
-
-    def browse(self, key: str | None = None, *, scope: str | Scope) -> TimelinePage:
-        """Return one page of the timeline: all years, or the parts of one place.
-
-        `key` is a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01), or the id of a segment or a grip.
-        """
-        return browse(self._open_deps, as_scope(scope), key)
-
-    def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> GripExpansion:
-        """Return the events behind a grip or a segment, with `around` events before and after them.
-
-        The surrounding events are of the same session.
-        """
-        return expand(self._open_deps, as_scope(scope), id, around)
+    @overload
+    def extract(
+        self,
+        turns: Iterable[ConversationTurn | str | Mapping[str, Any]],
+        *,
+        scope: str | Scope,
+        most: int | None = None,
+        provenance: Provenance | str | None = None,
+        background: Literal[True],
+    ) -> Pending[ExtractionResult]: ...
 
     def extract(
         self,
@@ -312,43 +309,25 @@ class Engine:
         scope: str | Scope,
         most: int | None = None,
         provenance: Provenance | str | None = None,
-    ) -> ExtractionResult:
+        background: bool = False,
+    ) -> ExtractionResult | Pending[ExtractionResult]:
         """Extract memories from a conversation and remember them.
 
         Turns are texts of the user, or mappings with `text` or `content`, and optionally `role`, `speaker`, `at`,
         `session` and `id`. Each memory has a quote from the conversation as evidence. `most` limits how many one call
         extracts. `provenance` is where the conversation came from, if that has lower trust than its speakers.
         Repeating the call changes nothing.
-        """
-        return extract.extract(
-            self._open_deps, read_turns(turns), as_scope(scope), most=most, provenance=_read_provenance(provenance)
-        )
 
-    def extract_soon(
-        self,
-        turns: Iterable[ConversationTurn | str | Mapping[str, Any]],
-        *,
-        scope: str | Scope,
-        most: int | None = None,
-        provenance: Provenance | str | None = None,
-    ) -> Pending[ExtractionResult]:
-        """Extract from a conversation in a background thread; call `result()` on what it returns, or `await` it.
-
-        Closing the engine waits for it too.
+        With `background`, a thread extracts; call `result()` on what this returns, or `await` it. Closing the engine
+        waits for the thread.
         """
         deps, conversation, target = self._open_deps, read_turns(turns), as_scope(scope)
-        caller = _read_provenance(provenance)
-        return self._background.submit(
-            lambda: extract.extract(deps, conversation, target, most=most, provenance=caller)
-        )
+        caller = read_provenance(provenance)
 
-    def extract_events(self, *, scope: str | Scope, progress: ProgressListener | None = None) -> EventExtraction:
-        """Extract memories from the scope's events that were stored since the last call.
+        def run() -> ExtractionResult:
+            return extract.extract(deps, conversation, target, most=most, provenance=caller)
 
-        Each memory names its event in `derived_from`. Repeating the call changes nothing, and events that failed are
-        tried again by the next call.
-        """
-        return extract_events(self._open_deps, as_scope(scope), _check_progress(progress))
+        return self._background.submit(run) if validation.require_flag("background", background) else run()
 
     def search(
         self,
@@ -516,35 +495,6 @@ class Engine:
             self._open_deps, require_context_id(context_id), scope=as_scope(scope), by=by, answer=answer, **votes
         )
 
-    def served(self, handed: Iterable[Scored | str], *, scope: str | Scope) -> None:
-        """Count memories as served: a search found them, and the caller gave them to an agent.
-
-        Takes a ranking, parts of one, or ids. The write is deferred and batched with others; `flush` waits for it.
-        Memories that the scope may not see are skipped, and a read-only store counts nothing.
-        """
-        count_served(self._open_deps, as_scope(scope), handed)
-
-    def replay(self, context_id: str, *, scope: str | Scope) -> Replay:
-        """Make a recorded context again from what the store knew then, and list the differences.
-
-        Nothing is written, and nothing counts as served. Raises `Conflict` if this version cannot read the context's
-        profile.
-        """
-        return replay_context(self._open_deps, as_scope(scope), require_context_id(context_id))
-
-    def experience(
-        self, *, scope: str | Scope, profile: Profile | str | None = None, progress: ProgressListener | None = None
-    ) -> TrainingSet:
-        """Return training data for a profile from the scope's contexts that have feedback.
-
-        Contexts come oldest first. Each is ranked again from what the store knew when it was made. Nothing counts as
-        served, and no model is called. Contexts that cannot be ranked that way are counted.
-        """
-        deps = self._open_deps
-        return collect_training_examples(
-            deps, as_scope(scope), deps.resolve_profile(profile), _check_progress(progress)
-        )
-
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
         """Give a memory a new text; its earlier versions stay in its history.
 
@@ -564,7 +514,7 @@ class Engine:
         `provenance` is that of the caller. With it, the request is `Refused` if the memory has higher trust, or if the
         memory is quarantined and the caller is not an operator.
         """
-        return edit.forget(self._open_deps, as_scope(scope), id, _read_provenance(provenance))
+        return edit.forget(self._open_deps, as_scope(scope), id, read_provenance(provenance))
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
         """Bring back a memory that is forgotten, superseded or otherwise inactive.
@@ -587,34 +537,9 @@ class Engine:
         """Unpin a memory, so that it competes for the budget like any other."""
         return edit.set_pinned(self._open_deps, as_scope(scope), id, pinned=False)
 
-    def hold(self, seen: Memory, *, until: datetime) -> Receipt:
-        """Set the end of a memory's validity, and nothing else.
-
-        Nothing is written if the memory has changed since it was read as `seen`, or is no longer valid.
-        """
-        if not isinstance(seen, Memory):
-            raise FieldError(f"{show(seen)} is not a memory; pass what `get` or `kept` returned", field="seen")
-        return edit.hold(self._open_deps, seen, validation.require_moment("until", until))
-
     def get(self, id: str, *, scope: str | Scope) -> Memory:
         """Return a memory by id; raise NotFound if the scope may not see it."""
         return edit.get_visible(self._open_deps, as_scope(scope), id)
-
-    def replacement(self, memory: Memory, *, scope: str | Scope) -> Memory | None:
-        """Return the memory that replaced this one, or None.
-
-        It is None as well if the replacement was erased or the scope may not see it.
-        """
-        if not isinstance(memory, Memory):
-            raise FieldError(f"{show(memory)} is not a memory; pass what `get` returned", field="memory")
-        return edit.find_replacement(self._open_deps, as_scope(scope), memory)
-
-    def usage(self, id: str, *, scope: str | Scope) -> Usage:
-        """Return how a memory was used: how often it was served, echoed, helped or misled."""
-        deps, target = self._open_deps, as_scope(scope)
-        deps.store.settle()
-        memory = self.get(id, scope=target)
-        return deps.store.usage(target, [memory.id])[0]
 
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
         """Return every version of a memory, the oldest first."""
@@ -657,33 +582,9 @@ class Engine:
         """
         return self._open_deps.store.scopes(None if scope is None else as_scope(scope))
 
-    def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
-        """Return the names that the scope's memories mention, the most mentioned first."""
-        return topics.list_entities(self._open_deps, as_scope(scope), limit)
-
-    def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> EntityNeighbors:
+    def neighbors(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> EntityNeighbors:
         """Return the names and memories linked to a name, or to the memory with this id."""
         return topics.find_neighbors(self._open_deps, as_scope(scope), name_or_id, limit)
-
-    def refresh_topics(self, *, scope: str | Scope) -> TopicRefreshReport:
-        """Group the scope's own plain memories into topics again.
-
-        Repeating the call changes nothing.
-        """
-        return topics.refresh_topics(self._open_deps, as_scope(scope))
-
-    def topics(self, *, scope: str | Scope, pruned: bool = False, limit: int = 100) -> list[Topic]:
-        """Return the scope's topics as last refreshed, the most important first.
-
-        Topics that have not been mentioned for long are included only if `pruned` is true.
-        """
-        return topics.list_topics(
-            self._open_deps, as_scope(scope), pruned=validation.require_flag("pruned", pruned), limit=limit
-        )
-
-    def topic(self, id: str, *, scope: str | Scope) -> Topic:
-        """Return a topic by id, even if it is pruned."""
-        return topics.get_topic(self._open_deps, as_scope(scope), id)
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """Return counts for a scope and the scopes below it, or for the whole store.
@@ -710,29 +611,8 @@ class Engine:
         A job covers the scope's own memories. `prune-vectors` takes `level` and `age_days`, `rebuild-index` takes
         `min_level` and `max_age_days`; these override the settings.
         """
-        overrides = _make_retention_overrides(level, age_days, min_level, max_age_days)
+        overrides = make_retention_overrides(level, age_days, min_level, max_age_days)
         return plans.make_plan(self._open_deps, parse_choice("job", job, Job), as_scope(scope), overrides)
-
-    def run(
-        self,
-        job: Job | str,
-        *,
-        scope: str | Scope,
-        level: Level | str | None = None,
-        age_days: int | None = None,
-        min_level: Level | str | None = None,
-        max_age_days: int | None = None,
-        progress: ProgressListener | None = None,
-    ) -> list[Run]:
-        """Plan a maintenance job and apply it; return the runs, each of which can be undone.
-
-        The arguments are those of `plan`. All jobs but `consolidate` are applied in batches of at most 500 memories, so
-        that other writers get in between; what they change meanwhile is planned again.
-        """
-        overrides = _make_retention_overrides(level, age_days, min_level, max_age_days)
-        return plans.run_job(
-            self._open_deps, parse_choice("job", job, Job), as_scope(scope), overrides, _check_progress(progress)
-        )
 
     def apply(self, plan: Plan) -> Run:
         """Apply a plan exactly, in one transaction.
@@ -766,31 +646,7 @@ class Engine:
             case None, None, True:
                 return erase.erase_everything(deps, target)
             case _:
-                raise InvalidInput(_ERASE_USAGE)
-
-    def erasable(
-        self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
-    ) -> list[MemoryId]:
-        """Return the ids, sorted, of the memories that `erase` would remove; nothing is written."""
-        deps, target = self._open_deps, as_scope(scope)
-        match id, source, everything:
-            case str(), None, False:
-                return erase.list_memory_and_derived(deps, target, edit.require_memory_id(target, id))
-            case None, str(), False:
-                return erase.list_from_source(deps, target, validation.require_id("source", source))
-            case None, None, True:
-                return erase.list_in_scope(deps, target)
-            case _:
-                raise InvalidInput(_ERASE_USAGE)
-
-    def prove_erased(self, erasure: ErasureReceipt) -> ErasureReceipt:
-        """Search again for erased data, if the first search could not finish.
-
-        That happens while readers hold up the search, or if PostgreSQL's tables must be swept first.
-        """
-        if not isinstance(erasure, ErasureReceipt):
-            raise FieldError(f"{show(erasure)} is not an erasure receipt; pass what `erase` returned", field="erasure")
-        return erase.prove_erased(self._open_deps, erasure)
+                raise InvalidInput(erase.USAGE)
 
     def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
         """Yield the lines of an export of the scope and those below it, or of the whole store.
@@ -805,89 +661,11 @@ class Engine:
         An empty store becomes a copy of the exported one. Another store takes only what it lacks, and raises `Conflict`
         if an id has different content here.
         """
-        return transfer.import_(self._open_deps, _require_lines(lines), _check_progress(progress))
-
-    def import_from(
-        self,
-        lines: Iterable[str],
-        *,
-        format: str,
-        scope: str | Scope,
-        name: str | None = None,
-        skip_bad: bool = False,
-        dry_run: bool = False,
-        progress: ProgressListener | None = None,
-    ) -> import_files.FileImportReport:
-        """Import a file that another program exported, in the named format.
-
-        Records imported before stay unchanged. The whole file is read before anything is written. With `dry_run`,
-        nothing is written, and the report says what would be.
-        """
-        source = import_files.ImportSource(
-            lines=list(transfer.read_texts(_require_lines(lines))),  # the lines are read more than once
-            name=None if name is None else validation.require_id("name", name),
-            format=import_files.find_format("format", format),
-            scope=as_scope(scope),
-            skip_bad=validation.require_flag("skip_bad", skip_bad),
-        )
-        dry = validation.require_flag("dry_run", dry_run)
-        return import_files.import_from(self._open_deps, source, dry=dry, progress=_check_progress(progress))
-
-    def backup(self, path: str | PathLike[str], *, progress: ProgressListener | None = None) -> Path:
-        """Copy the store to a new file while readers and writers go on.
-
-        `recollect verify` checks such a file.
-        """
-        store = self._open_deps.store
-        target, listener = Path(validation.require_path("path", path)), _check_progress(progress)
-        if not isinstance(store, SupportsBackup):
-            raise InvalidInput("this store has no file to copy; use `export`")
-        store.settle()
-        store.backup(target, listener)
-        return target
-
-    def flush(self) -> None:
-        """Wait until all deferred writes (context records and uses) are in the store.
-
-        Raises if one of them failed.
-        """
-        self._open_deps.store.flush()
-
-
-def _read_drafts(drafts: Iterable[Draft | Mapping[str, Any]], scope: str | Scope | None) -> list[Draft]:
-    """Convert mappings to drafts; `scope` applies to those that name none."""
-    several = validation.require_several("drafts", drafts)
-    return [one if isinstance(one, Draft) else read_draft(one, scope) for one in several]
-
-
-def _read_provenance(provenance: Provenance | str | None) -> Provenance | None:
-    return None if provenance is None else parse_choice("provenance", provenance, Provenance)
-
-
-def _require_lines(lines: Iterable[str]) -> Iterable[str]:
-    if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
-        problem = f"{show(lines)} has no lines; pass the lines of the export, such as an open file"
-        raise FieldError(problem, field="lines")
-    return lines
+        return transfer.import_(self._open_deps, require_lines(lines), check_progress(progress))
 
 
 def _to_budget(tokens: int | Budget) -> Budget:
     return tokens if isinstance(tokens, Budget) else Budget(tokens)
-
-
-def _check_progress(progress: ProgressListener | None) -> ProgressListener:
-    return ignore_progress if progress is None else validation.require_callable("progress", progress)
-
-
-def _make_retention_overrides(
-    level: Level | str | None, age_days: int | None, min_level: Level | str | None, max_age_days: int | None
-) -> RetentionOverrides:
-    return RetentionOverrides(
-        level=None if level is None else parse_choice("level", level, Level),
-        age_days=age_days,
-        min_level=None if min_level is None else parse_choice("min_level", min_level, Level),
-        max_age_days=max_age_days,
-    )
 
 
 def _check_ids(field: str, ids: Iterable[str]) -> tuple[str, ...]:

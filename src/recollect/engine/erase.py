@@ -16,6 +16,8 @@ from recollect.model.scope import Scope
 from recollect.protocols import SupportsForget, WriteTransaction
 from recollect.text import tokenizer
 
+USAGE = "give exactly one of id=, source= and everything=True"
+
 
 @dataclass(frozen=True, slots=True)
 class _EraseResult:

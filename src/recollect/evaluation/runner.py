@@ -309,4 +309,4 @@ def load_judgment_store(
     # Use the memories' own time, so that records of the loading never expire.
     with opens(clock=lambda: written_at) as engine:
         loaded = load_folder(engine, judgments, report_progress)
-        return JudgmentStore(judgments=judgments, loaded=loaded, embedder=engine.embedder, open_store=opens)
+        return JudgmentStore(judgments=judgments, loaded=loaded, embedder=engine.admin.embedder, open_store=opens)

@@ -152,7 +152,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             moved = [
                 (_require_short_path(new + path.removeprefix(old)), path, memory) for path, memory in files.items()
             ]
-            self._engine.keep(
+            self._engine.items.put(
                 [self._draft(to, _file_content(memory), derived_from=(memory.id,)) for to, _, memory in moved],
                 drop=[(self._scope, _topic_key(path)) for _, path, _ in moved],
                 seen=[
@@ -173,12 +173,12 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return "All memory cleared"
 
     def _get_file(self, path: str) -> Memory | None:
-        memory = self._engine.kept(_topic_key(path), scope=self._scope)
+        memory = self._engine.items.get(_topic_key(path), scope=self._scope)
         return None if memory is None or _path_of(memory) is None else memory
 
     def _list_files(self) -> dict[str, Memory]:
         """Return every file by path, in order."""
-        now = self._engine.now()
+        now = self._engine.items.now()
         memories = (one for one in self._engine.memories(scope=self._scope) if not one.ended_by(now))
         files = [(path, memory) for memory in memories if (path := _path_of(memory)) is not None]
         return dict(sorted(files, key=lambda file: file[0]))
@@ -210,10 +210,10 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {file} is a file, so nothing can be inside of it")
 
     def _write(self, path: str, content: str, seen: Memory | None) -> None:
-        self._engine.keep([self._draft(path, content)], seen=[(self._scope, _topic_key(path), seen)])
+        self._engine.items.put([self._draft(path, content)], seen=[(self._scope, _topic_key(path), seen)])
 
     def _drop_files(self, files: Iterable[str], by: Provenance | None) -> None:
-        self._engine.keep([], drop=[(self._scope, _topic_key(path)) for path in files], provenance=by)
+        self._engine.items.put([], drop=[(self._scope, _topic_key(path)) for path in files], provenance=by)
 
     def _draft(self, path: str, content: str, derived_from: tuple[str, ...] = ()) -> Draft:
         blank = not content or content.isspace()

@@ -132,13 +132,13 @@ class RecollectStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Forget expired items and return their number; expired items are never visible."""
-        now, swept = self._engine.now(), 0
+        now, swept = self._engine.items.now(), 0
         for memory in self._engine.memories(scope=self._root, below=True):
             if memory.topic_key is None or notes_of(METADATA_KEY, memory) is None or not memory.ended_by(now):
                 continue
             key = memory.scope, memory.topic_key
             try:
-                self._engine.keep([], drop=[key], seen=[(*key, None)])
+                self._engine.items.put([], drop=[key], seen=[(*key, None)])
             except Conflict:  # written again meanwhile
                 continue
             swept += 1
@@ -159,7 +159,9 @@ class RecollectStore(BaseStore):
         return self._sweeper.stop(timeout)
 
     def _get(self, op: GetOp) -> Item | None:
-        memory = self._engine.kept(to_topic_key(TOPIC_KEY_PREFIX, op.key), scope=child_scope(self._root, *op.namespace))
+        memory = self._engine.items.get(
+            to_topic_key(TOPIC_KEY_PREFIX, op.key), scope=child_scope(self._root, *op.namespace)
+        )
         stored = None if memory is None else self._read_item(memory)
         if stored is None:
             return None
@@ -191,7 +193,7 @@ class RecollectStore(BaseStore):
         for memory in memories:
             by_scope.setdefault(memory.scope, []).append(memory.id)
         for scope, ids in by_scope.items():
-            self._engine.served(ids, scope=scope)
+            self._engine.contexts.count_served(ids, scope=scope)
 
     def _search_items(
         self, query: str, scope: Scope, conditions: Mapping[str, Any] | None, most: int
@@ -213,7 +215,7 @@ class RecollectStore(BaseStore):
 
     def _list_items(self, scope: Scope) -> list[_StoredItem]:
         """Return every item of the scope and below, oldest first."""
-        now = self._engine.now()
+        now = self._engine.items.now()
         memories = (one for one in self._engine.memories(scope=scope, below=True) if not one.ended_by(now))
         items = [stored for one in memories if (stored := self._read_item_or_skip(one)) is not None]
         return sorted(items, key=lambda one: (one.memory.created_at, one.memory.id))
@@ -227,14 +229,14 @@ class RecollectStore(BaseStore):
     def _write(self, puts: Sequence[PutOp]) -> None:
         if not puts:
             return
-        now = self._engine.now()
+        now = self._engine.items.now()
         drop = [
             (child_scope(self._root, *op.namespace), to_topic_key(TOPIC_KEY_PREFIX, op.key))
             for op in puts
             if op.value is None
         ]
         drafts = [self._draft(op, now) for op in puts if op.value is not None]
-        self._engine.keep(drafts, drop=drop, provenance=self._provenance)
+        self._engine.items.put(drafts, drop=drop, provenance=self._provenance)
 
     def _draft(self, op: PutOp, now: datetime) -> Draft:
         if not isinstance(op.value, Mapping):
@@ -280,13 +282,13 @@ class RecollectStore(BaseStore):
 
     def _refresh_ttl(self, items: Iterable[_StoredItem]) -> None:
         """Restart the time to live of items that were read."""
-        now = self._engine.now()
+        now = self._engine.items.now()
         for one in items:
             ttl = (notes_of(METADATA_KEY, one.memory) or {}).get("ttl")
             if isinstance(ttl, bool) or not isinstance(ttl, int | float):  # none, or not written by this store
                 continue
             try:
-                self._engine.hold(one.memory, until=now + _to_duration(ttl))
+                self._engine.items.hold(one.memory, until=now + _to_duration(ttl))
             except NotFound:  # erased since it was read
                 continue
 

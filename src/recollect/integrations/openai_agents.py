@@ -139,11 +139,11 @@ class RecollectSession(SessionABC):
         return [item.value for item in last]
 
     def _add(self, items: Sequence[TResponseInputItem]) -> None:
-        moment = self._moments.next(self._engine.now())
+        moment = self._moments.next(self._engine.items.now())
         call = f"{next(_CALL_NUMBERS):012}-{uuid4().hex}"
         positions = [_ItemPosition(moment, call, number) for number in range(len(items))]
         drafts = [self._draft(item, position) for item, position in zip(items, positions, strict=True)]
-        self._engine.keep(drafts, apart=True)
+        self._engine.items.put(drafts, apart=True)
 
     def _pop(self) -> TResponseInputItem | None:
         while items := self._load_items():
@@ -158,7 +158,7 @@ class RecollectSession(SessionABC):
     def _clear(self) -> None:
         memories = [one.memory for one in self._load_items()]
         active = [(one.scope, one.topic_key) for one in memories if one.status is Status.ACTIVE and one.topic_key]
-        self._engine.keep([], drop=active)
+        self._engine.items.put([], drop=active)
         for memory in memories:
             if memory.status is not Status.ACTIVE:
                 with suppress(NotFound):  # erased since it was read
@@ -202,9 +202,9 @@ class RecollectSession(SessionABC):
         return memory
 
     def _draft(self, item: TResponseInputItem, position: _ItemPosition) -> Draft:
-        screened = _transform_item(item, self._engine.screened)
+        screened = _transform_item(item, self._engine.items.screen)
         encoded = _encode_item(screened, position)
-        if self._engine.screened([encoded.text, encoded.metadata]) != [encoded.text, encoded.metadata]:
+        if self._engine.items.screen([encoded.text, encoded.metadata]) != [encoded.text, encoded.metadata]:
             # The parts together form a secret.
             encoded = _encode_item(_transform_item(screened, _hide_words), position)
         return Draft(

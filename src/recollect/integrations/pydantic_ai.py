@@ -144,7 +144,7 @@ class MemoryToolset(FunctionToolset[Any]):
         """
         with _translate_errors():
             ranking = self._engine.search(query, scope=self._scope, limit=limit, profile=self._profile)
-            self._engine.served(ranking, scope=self._scope)
+            self._engine.contexts.count_served(ranking, scope=self._scope)
         return Found(memories=tuple(_to_search_hit(one.memory, float(one.score)) for one in ranking))
 
     def why(self, id: str, question: str) -> Reason:

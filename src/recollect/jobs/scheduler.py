@@ -104,29 +104,29 @@ JobFunction = Callable[[Engine, Scope], Mapping[str, int] | ScopeJobResult]
 
 
 def _run_rollup(engine: Engine, scope: Scope) -> Mapping[str, int]:
-    report = engine.rollup(scope=scope)
+    report = engine.timeline.rollup(scope=scope)
     written = {"made": report.made, "revised": report.revised, "archived": report.archived}
     return {name: sum(levels.values()) for name, levels in written.items()}
 
 
 def _run_extract(engine: Engine, scope: Scope) -> Mapping[str, int]:
-    extraction = engine.extract_events(scope=scope)
+    extraction = engine.timeline.extract_events(scope=scope)
     return {"events": extraction.events, "memories": sum(len(one.receipts) for one in extraction.extracted)}
 
 
 def _run_topics(engine: Engine, scope: Scope) -> Mapping[str, int]:
-    return {"topics": engine.refresh_topics(scope=scope).topics}
+    return {"topics": engine.topics.refresh(scope=scope).topics}
 
 
 def _run_consolidate(engine: Engine, scope: Scope) -> ScopeJobResult:
-    runs = engine.run(Job.CONSOLIDATE, scope=scope)
+    runs = engine.admin.run(Job.CONSOLIDATE, scope=scope)
     written = [one for run in runs for one in run.memories]
     consolidated = sum(one.status is Status.CONSOLIDATED for one in written)
     return ScopeJobResult({"made": len(written) - consolidated, "consolidated": consolidated}, runs)
 
 
 def _run_planned_job(job: Job, engine: Engine, scope: Scope) -> ScopeJobResult:
-    runs = engine.run(job, scope=scope)
+    runs = engine.admin.run(job, scope=scope)
     return ScopeJobResult({"changed": sum(len(run.memories) for run in runs)}, runs)
 
 

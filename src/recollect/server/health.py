@@ -84,7 +84,7 @@ class HealthMonitor:
         self._closed = False
         self._scheduler_fails: Callable[[], bool] = lambda: False
         self._logged: tuple[str, ...] = ()
-        self._failures = engine.embedder_failures
+        self._failures = engine.admin.embedder_failures
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
         self._latest_probe: tuple[Future[bool], float] | None = None
@@ -120,9 +120,9 @@ class HealthMonitor:
         """Return the names of all present degraded modes."""
         modes = {
             NO_STORE: not self._store_reachable,
-            NO_WRITES: not self._engine.takes_writes,
+            NO_WRITES: not self._engine.admin.takes_writes,
             NO_EMBEDDER: self._embedder is None,
-            EMBEDDER_FAILS: self._embedder is not None and self._engine.embedder_fails,
+            EMBEDDER_FAILS: self._embedder is not None and self._engine.admin.embedder_fails,
             NO_SCHEDULER: self._jobs_fail or self._scheduler_fails(),
         }
         auth_mode = self._get_auth_status().degraded
@@ -136,7 +136,9 @@ class HealthMonitor:
         with self._lock:  # held while logging, too, so that the last log line is the latest check
             if self._closed:
                 return
-            failures = self._engine.embedder_failures  # read first: a failure meanwhile is seen now or the next time
+            failures = (
+                self._engine.admin.embedder_failures
+            )  # read first: a failure meanwhile is seen now or the next time
             before, self._logged = self._logged, self.degraded_modes()
             worse, better = _difference(self._logged, before), _difference(before, self._logged)
             if failures > self._failures and self._embedder and EMBEDDER_FAILS not in (*before, *self._logged):
@@ -211,8 +213,8 @@ def create_monitor(
     engine: Engine, settings: Settings | None = None, get_auth_status: Callable[[], AuthStatus] = lambda: AUTH_OK
 ) -> HealthMonitor:
     """Return a monitor for an engine that was opened with these settings."""
-    has_model = config.load_settings(settings).embedder is not None or factory.is_model_available(engine.embedder)
-    return HealthMonitor(engine, engine.embedder if has_model else None, get_auth_status)
+    has_model = config.load_settings(settings).embedder is not None or factory.is_model_available(engine.admin.embedder)
+    return HealthMonitor(engine, engine.admin.embedder if has_model else None, get_auth_status)
 
 
 def _difference(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:

@@ -178,7 +178,7 @@ def serve(
             process.run(print_line)
         if process.unfinished:  # the threads of unfinished work would keep the process alive
             _LOG.error("work_unfinished", extra={"what": process.unfinished})
-            _run_within(engine.flush, SHUTDOWN_GRACE_SECONDS)
+            _run_within(engine.admin.flush, SHUTDOWN_GRACE_SECONDS)
             os._exit(EXIT_UNFINISHED)
         _log_lost_changes(engine)
     _LOG.info("stopped")
@@ -188,7 +188,7 @@ def serve(
 def _log_lost_changes(engine: Engine) -> None:
     """Log that deferred writes were lost; each was logged when it failed."""
     try:
-        engine.flush()
+        engine.admin.flush()
     except StoreError as error:
         _LOG.error("flush_failed", extra={"problem": str(error)})
 

@@ -145,7 +145,7 @@ def test_every_revision_of_a_file_stays_in_its_history(tool: RecollectMemoryTool
     create(tool, NOTES, "def f():\n    pass\n")
     call(tool, "str_replace", path=NOTES, old_str="    pass", new_str="  pass")
     call(tool, "insert", path=NOTES, insert_line=0, insert_text="# a note")
-    memory = engine.kept(NOTES, scope=SCOPE)
+    memory = engine.items.get(NOTES, scope=SCOPE)
     assert memory is not None
     assert [one.text for one in engine.history(memory.id, scope=SCOPE)] == [
         "def f():\n    pass\n",
@@ -159,9 +159,9 @@ def test_a_renamed_file_names_the_memory_that_it_was_and_goes_with_it(
 ) -> None:
     create(tool, "/memories/old/a.md", "tea at four")
     create(tool, "/memories/old/b.md", "tea at four")
-    before = engine.kept("/memories/old/a.md", scope=SCOPE)
+    before = engine.items.get("/memories/old/a.md", scope=SCOPE)
     call(tool, "rename", old_path="/memories/old", new_path="/memories/new")
-    after = engine.kept("/memories/new/a.md", scope=SCOPE)
+    after = engine.items.get("/memories/new/a.md", scope=SCOPE)
     assert before is not None
     assert after is not None
     assert after.derived_from == (before.id,)

@@ -230,9 +230,9 @@ def test_what_is_found_for_a_question_counts_as_served_and_what_is_listed_does_n
         store.put(namespace, "seat", {"text": f"{namespace[1]} prefers window seats"})
     found = {one.scope: one.id for one in engine.memories(scope=ROOT, below=True)}
     store.search(("users",))
-    assert {engine.usage(id, scope=scope).served for scope, id in found.items()} == {0}
+    assert {engine.contexts.usage(id, scope=scope).served for scope, id in found.items()} == {0}
     store.search(("users",), query="window seats")
-    assert {engine.usage(id, scope=scope).served for scope, id in found.items()} == {1}
+    assert {engine.contexts.usage(id, scope=scope).served for scope, id in found.items()} == {1}
 
 
 def test_what_is_not_indexed_has_no_score_and_only_named_fields_are_searched(engine: recollect.Engine) -> None:
@@ -549,7 +549,7 @@ def test_nobody_changes_an_item_by_changing_what_was_given_or_got(store: Recolle
 
 @table("namespace", [("x" * 129,), ("deep",) * 15])
 def test_a_namespace_that_no_scope_can_be_is_refused(store: RecollectStore, namespace: tuple[str, ...]) -> None:
-    with pytest.raises(recollect.ScopeError):
+    with pytest.raises(recollect.errors.ScopeError):
         store.put(namespace, "key", {"text": "nowhere"})
 
 

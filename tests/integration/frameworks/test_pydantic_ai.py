@@ -59,7 +59,7 @@ def test_an_agent_remembers_recalls_and_says_what_helped(engine: recollect.Engin
     assert recalled["ids"] == [written["id"]]
     (noted,) = used(engine, ("feedback", {"context": recalled["context"], "helped": recalled["ids"]}))
     assert noted == "noted: 1 helped, 0 misled"
-    assert engine.usage(written["id"], scope=SCOPE).helped == 1
+    assert engine.contexts.usage(written["id"], scope=SCOPE).helped == 1
 
 
 def test_a_search_gives_ids_and_why_tells_of_each(engine: recollect.Engine) -> None:
@@ -207,4 +207,4 @@ def test_a_model_forgets_nothing_that_is_trusted_more_and_nothing_that_is_quaran
 def test_what_a_search_tells_a_model_counts_as_served(engine: recollect.Engine) -> None:
     id = engine.remember(SEAT, scope=SCOPE).id
     used(engine, ("search", {"query": "which seat?"}))
-    assert engine.usage(id, scope=SCOPE).served == 1
+    assert engine.contexts.usage(id, scope=SCOPE).served == 1

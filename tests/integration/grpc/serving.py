@@ -9,6 +9,7 @@ from typing import Any, Literal
 import grpc
 import numpy as np
 from numpy.typing import NDArray
+from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 
 import recollect
 from recollect.api.auth import Caller, Grant, HostPolicy, Right, create_owner
@@ -16,7 +17,6 @@ from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits,
 from recollect.api.operation import Answer
 from recollect.engine.engine import Engine
 from recollect.errors import Unauthenticated
-from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.model.scope import Scope
 from recollect.server.grpc.server import GrpcServer, start_server
 from recollect.testing.builders import ManualClock, a_vector

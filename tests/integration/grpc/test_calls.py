@@ -8,9 +8,9 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Value
+from recollect.grpc.v1 import recollect_pb2
 
 from recollect.api.operations import OPERATIONS
-from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import camel_case
 from recollect.testing.builders import NOW
 
@@ -94,14 +94,14 @@ def test_every_call_answers_what_the_engine_answers() -> None:
 
         events = [{"content": f"We land in Lisbon at {hour}", "at": f"2025-12-30T0{hour}:00:00Z"} for hour in range(8)]
         ask("observe", events=events)
-        place.engine.rollup(scope=ANAS, unfinished=True)
+        place.engine.timeline.rollup(scope=ANAS, unfinished=True)
         assert ask("extract", turns=[{"content": "I prefer trains.", "session": "s"}]).sessions == 1
         assert ask("browse").parts
         segment = ask("browse", key="2025-12-30").parts[0]
         assert ask("expand", id=segment.key, around=1).events
         ask("list_entities")
         ask("get_neighbours", name_or_id="Lisbon")
-        place.engine.refresh_topics(scope=ANAS)
+        place.engine.topics.refresh(scope=ANAS)
         ask("list_topics", pruned=True)
 
         episode = ask("start_episode", task="Book a flight", plan=["search", "book"])

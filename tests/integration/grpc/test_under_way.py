@@ -8,12 +8,12 @@ from typing import Any
 
 import grpc
 import pytest
+from recollect.grpc.v1 import recollect_pb2
+from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import RequestLimits
 from recollect.api.operation import Answer
-from recollect.grpc.v1 import recollect_pb2
-from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from tests.integration.postgres.scene import until
 
 from .serving import ANA, PATIENT, Place, a_place, a_stub, called
@@ -51,7 +51,7 @@ def test_a_storm_of_retries_leaves_one_memory_each() -> None:
         assert all(one.exception() is None for one in sent)
         found = place.engine.memories(scope="acme/ana")
         assert sorted(one.text for one in found) == sorted(one.text for one in requests)
-        assert sum(place.engine.usage(one.id, scope="acme/ana").echoed for one in found) == 0
+        assert sum(place.engine.contexts.usage(one.id, scope="acme/ana").echoed for one in found) == 0
 
 
 def test_a_write_that_was_cancelled_midway_is_done_once_when_it_is_sent_again() -> None:
@@ -62,7 +62,7 @@ def test_a_write_that_was_cancelled_midway_is_done_once_when_it_is_sent_again() 
         place.embedder.go_on.set()
         (id,) = {one.result(timeout=PATIENT).id for one in again}
         assert [one.id for one in place.engine.memories(scope="acme/ana")] == [id]
-        assert place.engine.usage(id, scope="acme/ana").echoed == 0
+        assert place.engine.contexts.usage(id, scope="acme/ana").echoed == 0
 
 
 def test_each_write_that_takes_a_key_is_done_once_however_often_it_is_sent() -> None:

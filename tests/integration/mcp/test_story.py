@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Path:
     with recollect.open(path, embedder="hashing") as engine:
         days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2)]
         engine.observe([{"text": f"Ana took the train to Lyon on {day:%A}", "at": day} for day in days], scope=SCOPE)
-        engine.rollup(scope=SCOPE)
+        engine.timeline.rollup(scope=SCOPE)
     return path
 
 

@@ -184,7 +184,7 @@ def test_everything_of_a_scope_goes_with_its_questions_and_its_name(
     shared = engine.remember("tea is at four for all who work here", scope="acme", shared=True)
     mine = engine.recall("tea, and what about peanuts and her doctor?", scope=ANA, profile="search")
     engine.feedback(mine.id or "", scope=ANA, helped=[shared.id], answer="tea is at four for all who work here")
-    assert engine.usage(shared.id, scope="acme").quoted == 1
+    assert engine.contexts.usage(shared.id, scope="acme").quoted == 1
     words = (ALLERGY, *LABELS, ANA, "what about peanuts and her doctor?", mine.id or "")
     admin.execute("ANALYZE")
     assert files.has(*words) == [True] * len(words)
@@ -195,7 +195,7 @@ def test_everything_of_a_scope_goes_with_its_questions_and_its_name(
     assert files.has(*words) == [False] * len(words)
     (kept,) = admin.execute("SELECT count(*) FROM recollect.contents WHERE length(text) > 8000").fetchone() or (1,)
     assert kept == 0
-    usage = engine.usage(shared.id, scope="acme")
+    usage = engine.contexts.usage(shared.id, scope="acme")
     assert (usage.helped, usage.quoted) == (1, 0)
 
 
@@ -211,7 +211,7 @@ def test_an_event_goes_with_the_records_of_its_time_and_what_is_noted_of_the_sco
         ]
         engine.observe(others, scope=ANA)
         (secret,) = engine.observe([{"text": ALLERGY, "at": OLDEST + timedelta(days=2, hours=1)}], scope=ANA)
-        engine.rollup(scope=ANA)
+        engine.timeline.rollup(scope=ANA)
         records = [one for one in engine.memories(scope=ANA) if ALLERGY in one.text and one.level is not Level.EVENT]
         assert records
         (noted,) = admin.execute("SELECT count(*) FROM recollect.checkpoints").fetchone() or (0,)
@@ -223,7 +223,7 @@ def test_an_event_goes_with_the_records_of_its_time_and_what_is_noted_of_the_sco
         assert {secret.id, *(one.id for one in records)} <= set(erasure.ids)
         assert erasure.checkpoints == noted
         assert files.has(ALLERGY, ALLERGY[:30], secret.id) == [False] * 3
-        engine.rollup(scope=ANA)
+        engine.timeline.rollup(scope=ANA)
         assert files.has(ALLERGY, ALLERGY[:30], secret.id, "row 2 of the garden") == [False, False, False, True]
 
 
@@ -295,7 +295,7 @@ def test_what_a_superuser_finds_in_the_samples_of_columns_is_left(
         assert "pg_statistic" in erasure.search.remains[0]
         admin.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'recollect.%'")
         admin.execute("VACUUM FULL pg_statistic")
-        assert engine.prove_erased(erasure).proven
+        assert engine.admin.prove_erased(erasure).proven
     assert files.has(ALLERGY) == [False]
 
 
@@ -328,7 +328,7 @@ def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_
             with pytest.raises(StoreBusy, match="end it and try again"):
                 sweep(fresh_store_url, settings=SHORT)
             assert unswept(admin) == 1
-        again = engine.prove_erased(erasure)
+        again = engine.admin.prove_erased(erasure)
         assert again.proven
         assert again.ids == erasure.ids
     assert files.has(ALLERGY) == [False]
@@ -375,7 +375,7 @@ def test_of_a_receipt_of_another_store_there_is_nothing_here(engine: recollect.E
     with an_engine(":memory:") as other:
         secret = other.remember(ALLERGY, scope="elsewhere")
         erasure = replace(other.erase(scope="elsewhere", id=secret.id), pieces=frozenset({ALLERGY[:24].encode()}))
-    assert engine.prove_erased(erasure).proven
+    assert engine.admin.prove_erased(erasure).proven
 
 
 def test_a_sweep_goes_through_all_that_waits(engine: recollect.Engine, fresh_store_url: str, admin: Db) -> None:
@@ -446,7 +446,7 @@ def test_who_does_not_own_the_tables_is_told_who_sweeps_and_proves_it_afterwards
         assert swept.erasures == 1
         assert {"contents", "memories", "vectors"} <= {name.rpartition("_")[0] for name in swept.tables}
         assert files.has(ALLERGY) == [False]
-        assert engine.prove_erased(erasure).proven
+        assert engine.admin.prove_erased(erasure).proven
     assert unswept(admin) == 0
 
 
@@ -459,7 +459,7 @@ def test_what_is_large_is_left_to_an_operator(
     assert "run `recollect admin sweep` when that does no harm" in (erasure.search.unfinished or "")
     assert files.has(ALLERGY) == [True]
     assert sweep(fresh_store_url).erasures == 1
-    assert engine.prove_erased(erasure).proven
+    assert engine.admin.prove_erased(erasure).proven
     assert files.has(ALLERGY) == [False]
 
 
@@ -482,7 +482,7 @@ def test_through_a_pooler_it_is_told_how_to_sweep(postgres_server: Server, fresh
         erasure = engine.erase(scope=ANA, id=secret.id)
         assert "with the address of the server instead of a pooler" in (erasure.search.unfinished or "")
         assert sweep(fresh_store_url).erasures == 1
-        assert engine.prove_erased(erasure).proven
+        assert engine.admin.prove_erased(erasure).proven
 
 
 def test_tables_that_came_from_another_server_can_be_swept(

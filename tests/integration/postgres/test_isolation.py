@@ -52,7 +52,7 @@ def live(engine: recollect.Engine, scope: str) -> None:
     assert context.id is not None
     engine.feedback(context.id, scope=scope, helped=[id], by=f"{name} itself")
     engine.observe([f"{name} took a seat"], scope=scope)
-    engine.flush()
+    engine.admin.flush()
 
 
 def note(store: PostgresStore, scope: str) -> None:
@@ -421,7 +421,7 @@ def test_what_is_somebody_elses_is_answered_as_what_is_nobodys(
             lambda id: engine.why(id, "which seat?", scope=ANA),
             lambda id: engine.get(id, scope=ANA),
             lambda id: engine.history(id, scope=ANA),
-            lambda id: engine.usage(id, scope=ANA),
+            lambda id: engine.contexts.usage(id, scope=ANA),
             lambda id: engine.forget(id, scope=ANA),
             lambda id: engine.revise(id, "taken over", scope=ANA),
         ]

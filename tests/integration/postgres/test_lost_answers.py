@@ -44,10 +44,10 @@ def engine(postgres_server: Server, database: str, proxy: Proxy) -> Iterator[rec
 
 def assert_said_once(engine: recollect.Engine, receipt: recollect.Receipt, scope: str = ANA) -> None:
     """Whoever remembered it was told that it is new, and nobody said it a second time."""
-    assert isinstance(receipt.verdict, recollect.Created)
+    assert isinstance(receipt.verdict, recollect.types.Created)
     (memory,) = [one for one in engine.memories(scope=scope) if one.text == receipt.memory.text]
     assert (memory.id, memory.revisions, len(engine.history(memory.id, scope=scope))) == (receipt.id, 1, 1)
-    assert engine.usage(memory.id, scope=scope).echoed == 0
+    assert engine.contexts.usage(memory.id, scope=scope).echoed == 0
 
 
 @pytest.mark.parametrize("fault", [Proxy.lose_the_answer, Proxy.lose_the_question], ids=["answer", "question"])
@@ -66,8 +66,8 @@ def test_without_looking_for_the_token_it_would_be_made_twice(
     monkeypatch.setattr(writer, "_was_committed", lambda *_: False)
     proxy.lose_the_answer()
     receipt = engine.remember(SEAT, scope=ANA)
-    assert isinstance(receipt.verdict, recollect.Reinforced)
-    assert engine.usage(receipt.id, scope=ANA).echoed == 1
+    assert isinstance(receipt.verdict, recollect.types.Reinforced)
+    assert engine.contexts.usage(receipt.id, scope=ANA).echoed == 1
 
 
 def test_a_commit_that_the_server_is_still_at_is_waited_for(

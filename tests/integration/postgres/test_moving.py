@@ -127,18 +127,18 @@ def test_an_engine_goes_on_where_the_file_was_left(tmp_path: Path, postgres_url:
             engine.remember(f"seat {number} of Ana", scope="acme/ana", importance=number / 5)
         engine.remember("Ben prefers the aisle", scope="rival/ben")
         context = engine.recall("which seat?", scope="acme/ana")
-        engine.flush()
-        embedder, before = engine.embedder, ranked(engine, NOW)
+        engine.admin.flush()
+        embedder, before = engine.admin.embedder, ranked(engine, NOW)
         assert len(before) == 18
     moved = migrate_store(path, postgres_url)
     assert (moved.memories, moved.contexts, moved.resumed) == (7, 1, 0)
     with recollect.open(postgres_url, clock=clock) as engine:
-        assert (engine.embedder, ranked(engine, NOW)) == (embedder, before)
+        assert (engine.admin.embedder, ranked(engine, NOW)) == (embedder, before)
         clock.move(timedelta(days=1))
         assert engine.remember("Ana prefers window seats", scope="acme/ana", key="seat").id == seat.id
         assert context.id is not None
         engine.feedback(context.id, scope="acme/ana", helped=[seat.id])
-        assert engine.usage(seat.id, scope="acme/ana").helped == 1
+        assert engine.contexts.usage(seat.id, scope="acme/ana").helped == 1
         last = max(one.commit or 0 for one in engine.memories(scope="acme/ana"))
         assert (engine.remember("Ana drinks tea", scope="acme/ana").memory.commit or 0) > last
 

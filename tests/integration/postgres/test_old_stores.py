@@ -57,10 +57,10 @@ def test_what_a_former_schema_kept_is_there_and_plain(old_url: str) -> None:
         context = memory.recall("which seat does Ana like?", scope=ANA)
         assert seat.text in context.text
         assert memory.feedback(context.id or "", scope=ANA, answer=seat.text).quoted == (seat.id,)
-        usage = memory.usage(seat.id, scope=ANA)
+        usage = memory.contexts.usage(seat.id, scope=ANA)
         assert (usage.helped, usage.quoted, usage.followed) == (1, 1, 0)
         assert isinstance(
-            memory.remember("I love hiking", scope=ANA, speaker="Ana", kind="event").verdict, recollect.Reinforced
+            memory.remember("I love hiking", scope=ANA, speaker="Ana", kind="event").verdict, recollect.types.Reinforced
         )
 
 
@@ -69,7 +69,7 @@ def test_records_and_checkpoints_come_beside_what_was_there(old_url: str) -> Non
     said = {"text": "Ana prefers aisle seats", "at": datetime(2026, 1, 31, tzinfo=UTC)}
     with recollect.open(old_url, clock=now) as memory:
         (event,) = memory.observe([said], scope=ANA)
-        assert event.verdict == recollect.Created()
+        assert event.verdict == recollect.types.Created()
     with closing(PostgresStore(old_url, now)) as store:
         assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]
         assert store.touched(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)

@@ -64,7 +64,7 @@ def life(engine: recollect.Engine, scope: str) -> None:
         f"seat 1 of {scope}",
         f"chair 1 of {scope}",
     ]
-    assert engine.usage(kept[0].id, scope=scope).helped == 1
+    assert engine.contexts.usage(kept[0].id, scope=scope).helped == 1
     engine.erase(scope=scope, id=kept[3].id)
     assert {one.id for one in engine.memories(scope=scope)} == {one.id for one in kept[:3]}
     assert len(list(engine.export(scope=scope))) == 6  # a header, three memories, a context, and the end
@@ -187,10 +187,10 @@ def test_connections_that_end_behind_the_pooler_lose_and_double_nothing(
 
     with an_engine(pooler.url(database)) as engine:
         at_once(end_some, *(lambda name=name: write(name) for name in range(3)))
-        assert {type(one.verdict) for one in receipts} == {recollect.Created}
+        assert {type(one.verdict) for one in receipts} == {recollect.types.Created}
         found = engine.memories(scope="acme/ana")
         assert sorted(one.text for one in found) == sorted(one.memory.text for one in receipts)
-        assert {engine.usage(one.id, scope="acme/ana").echoed for one in found} == {0}
+        assert {engine.contexts.usage(one.id, scope="acme/ana").echoed for one in found} == {0}
 
 
 def test_a_server_that_is_killed_behind_a_pooler_is_waited_for() -> None:
@@ -203,5 +203,5 @@ def test_a_server_that_is_killed_behind_a_pooler_is_waited_for() -> None:
                 server.start()
                 assert engine.search("window seats", scope="acme/ana")[0].id == first.id
                 receipt = engine.remember(f"seat {number} of Ana", scope="acme/ana")
-                assert isinstance(receipt.verdict, recollect.Created)
+                assert isinstance(receipt.verdict, recollect.types.Created)
             assert engine.stats().memories == 3

@@ -48,7 +48,7 @@ def test_every_content_of_every_root_gets_a_vector_and_the_former_ones_go(
     with recollect.open(postgres_store_url, embedder=NEW) as engine:
         assert engine.stats().unembedded == 0
         assert [one.id for one in engine.search("it says something else", scope="a/ana")][:1] == ["a-0"]
-    with pytest.raises(recollect.EmbedderMismatch):
+    with pytest.raises(recollect.errors.EmbedderMismatch):
         put(store, a_note("late"))
     assert re_embed(postgres_store_url, embedder=NEW).embedded == 0
 

@@ -60,7 +60,7 @@ def test_the_same_text_from_two_processes_is_one_memory_and_all_hear_of_it(
     with an_engine(postgres_store_url) as engine:
         (memory,) = engine.memories(scope=ANA, statuses=list(recollect.Status))
         assert (memory.text, memory.revisions) == (SEAT, 1)
-        assert engine.usage(memory.id, scope=ANA).echoed == 2 * times - 1
+        assert engine.contexts.usage(memory.id, scope=ANA).echoed == 2 * times - 1
 
 
 def test_two_stores_whose_columns_are_in_memory_see_each_other_at_the_next_search(postgres_store_url: str) -> None:
@@ -91,8 +91,8 @@ def held(postgres_server: Server, postgres_store_url: str) -> Iterator[Db]:
 @pytest.mark.usefixtures("held")
 def test_who_writes_into_another_root_does_not_wait(postgres_store_url: str) -> None:
     with an_engine(postgres_store_url) as engine:
-        assert isinstance(engine.remember(SEAT, scope=BEN).verdict, recollect.Created)
-        assert isinstance(engine.remember(SEAT, scope="third").verdict, recollect.Created)
+        assert isinstance(engine.remember(SEAT, scope=BEN).verdict, recollect.types.Created)
+        assert isinstance(engine.remember(SEAT, scope="third").verdict, recollect.types.Created)
         assert engine.search("tea", scope=ANA)[0].memory.text == "Ana drinks tea"  # and readers wait for nobody
 
 
@@ -102,7 +102,7 @@ def test_a_root_that_somebody_holds_for_too_long_is_busy(postgres_store_url: str
         with pytest.raises(StoreBusy, match="another process is writing") as refusal:
             engine.remember(SEAT, scope=ANA)
         assert refusal.value.retryable
-        assert isinstance(engine.remember(SEAT, scope=BEN).verdict, recollect.Created)
+        assert isinstance(engine.remember(SEAT, scope=BEN).verdict, recollect.types.Created)
 
 
 def test_many_threads_write_into_several_roots_at_once(postgres_store_url: str) -> None:
@@ -118,7 +118,7 @@ def test_many_threads_write_into_several_roots_at_once(postgres_store_url: str) 
             thread.start()
         for thread in threads:
             thread.join()
-        assert {type(one.verdict) for one in receipts} == {recollect.Created}
+        assert {type(one.verdict) for one in receipts} == {recollect.types.Created}
         for scope in roots:
             found = engine.memories(scope=scope)
             assert len(found) == 15
@@ -215,7 +215,7 @@ def assert_once(url: str, outcomes: dict[str, str]) -> None:
         assert set(texts.values()) == {1}
         assert {text for text, verdict in outcomes.items() if verdict == "Created"} <= set(texts) <= set(outcomes)
         for memory in engine.memories(scope=ANA):
-            assert engine.usage(memory.id, scope=ANA).echoed == 0
+            assert engine.contexts.usage(memory.id, scope=ANA).echoed == 0
             assert len(engine.history(memory.id, scope=ANA)) == 1
         assert len(engine.search("seat", scope=ANA, limit=len(texts) + 1)) == len(texts)
 
@@ -273,7 +273,7 @@ def test_a_server_that_is_away_is_waited_for_and_then_busy_and_later_used_again(
                 assert "another process is writing" not in str(refusal.value)
         mortal.start()
         assert engine.search("seat", scope=ANA)[0].id == receipt.id
-        assert isinstance(engine.remember("Ana drinks tea", scope=ANA).verdict, recollect.Created)
+        assert isinstance(engine.remember("Ana drinks tea", scope=ANA).verdict, recollect.types.Created)
 
 
 def test_a_server_that_is_away_cannot_be_opened(mortal: Server, killed_url: str) -> None:

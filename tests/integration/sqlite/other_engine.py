@@ -50,7 +50,7 @@ def backs_up_when_told(path: str, target: str) -> None:
             until_told()
 
     with recollect.open(path) as engine:
-        engine.backup(target, progress=wait)
+        engine.admin.backup(target, progress=wait)
 
 
 def is_killed_while_verifying(path: str) -> None:
@@ -93,7 +93,7 @@ def writes_until_refused(path: str) -> None:
                 if number % 3 == 0:
                     engine.revise(receipt.id, f"revised meanwhile, number {number}", scope=SCOPE)
                 engine.recall("seat", scope=SCOPE)
-            except recollect.EmbedderMismatch as error:
+            except recollect.errors.EmbedderMismatch as error:
                 say("refused", number, error)
                 return
             say("wrote")
@@ -107,7 +107,7 @@ def reads_until_refused(path: str) -> None:
         while True:
             try:
                 found = engine.search("seat", scope=SCOPE)
-            except recollect.EmbedderMismatch as error:
+            except recollect.errors.EmbedderMismatch as error:
                 say("refused", error)
                 return
             if [scored.id for scored in found] != first:

@@ -71,14 +71,14 @@ def test_an_import_into_a_new_store_gives_the_same_store(tmp_path: Path) -> None
         lines = list(engine.export())
         moments = [NOW + timedelta(seconds=second) for second in range(1, 40)]
         before = [engine.search("train", scope=SCOPE, as_of=at, known_at=at).scored for at in moments[:15]]
-        usage, history = engine.usage(ids["train"], scope=SCOPE), engine.history(ids["train"], scope=SCOPE)
+        usage, history = engine.contexts.usage(ids["train"], scope=SCOPE), engine.history(ids["train"], scope=SCOPE)
     with a_later_engine(tmp_path / "b.db") as engine:
         assert engine.import_(lines) == ImportReport(memories=3, contexts=1, skipped=0)
         assert list(engine.export()) == lines
-        assert engine.usage(ids["train"], scope=SCOPE) == usage
+        assert engine.contexts.usage(ids["train"], scope=SCOPE) == usage
         assert engine.history(ids["train"], scope=SCOPE) == history
         engine.feedback(ids["context"], scope=SCOPE, misled=[ids["train"]])
-        assert engine.usage(ids["train"], scope=SCOPE).misled == 1
+        assert engine.contexts.usage(ids["train"], scope=SCOPE).misled == 1
     with an_engine(tmp_path / "b.db", clock=lambda: NOW + timedelta(days=2)) as engine:
         after = [engine.search("train", scope=SCOPE, as_of=at, known_at=at).scored for at in moments[:15]]
         assert after == before
@@ -130,7 +130,7 @@ def test_a_context_without_a_limit_goes_out_and_comes_in(most: int) -> None:
     with a_later_engine() as engine:
         assert engine.import_(lines) == ImportReport(memories=1, contexts=3, skipped=0)
         assert list(engine.export()) == lines
-        assert all(engine.replay(one, scope=SCOPE).identical for one in contexts)
+        assert all(engine.contexts.replay(one, scope=SCOPE).identical for one in contexts)
 
 
 def test_an_export_of_before_there_were_levels_is_read_as_it_was(lines: list[str]) -> None:
@@ -178,7 +178,7 @@ def test_an_import_into_a_store_that_has_memories_adds_what_is_new_and_skips_wha
         assert (seat.provenance, seat.created_at) == (recollect.Provenance.DIRECT_USER, NOW + timedelta(seconds=1))
         assert (seat.recorded_at, seat.commit) == (NOW + timedelta(days=9), (mine.memory.commit or 0) + 1)
         assert len(engine.history(seat.id, scope=SCOPE)) == 2
-        assert engine.usage(seat.id, scope=SCOPE).echoed == 1
+        assert engine.contexts.usage(seat.id, scope=SCOPE).echoed == 1
         known = engine.search("window", scope=SCOPE, as_of=NOW + timedelta(days=1), known_at=NOW + timedelta(days=1))
         assert len(known) == 0
 

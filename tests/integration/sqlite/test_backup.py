@@ -24,7 +24,7 @@ def test_a_backup_opens_as_the_store_it_was_made_of(tmp_path: Path) -> None:
     with an_engine(tmp_path / "a.db") as engine:
         filled(engine)
         engine.recall("thing 7", scope=SCOPE)
-        assert engine.backup(tmp_path / "b.db") == tmp_path / "b.db"
+        assert engine.admin.backup(tmp_path / "b.db") == tmp_path / "b.db"
         lines = list(engine.export())
     with an_engine(tmp_path / "b.db") as engine:
         assert list(engine.export()) == lines
@@ -46,7 +46,7 @@ def test_others_write_while_a_backup_is_made_and_it_is_of_the_moment_it_was_begu
             other = OtherEngine("remembers", tmp_path / "a.db", SCOPE, f"elsewhere {done}")
             other.end()
 
-        engine.backup(tmp_path / "b.db", progress=write)
+        engine.admin.backup(tmp_path / "b.db", progress=write)
         assert engine.stats().memories == 3_010 + 2 * len(told)
     assert told[-1][0] == told[-1][1]
     assert len(told) > 1
@@ -61,7 +61,7 @@ def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
         filled(engine)
         for name in ("a.db", "b.db"):
             with pytest.raises(recollect.Conflict, match=name):
-                engine.backup(tmp_path / name)
+                engine.admin.backup(tmp_path / name)
     assert (tmp_path / "b.db").read_text() == "precious"
 
 
@@ -69,7 +69,9 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten_either(tmp_path: Path)
     with an_engine(tmp_path / "a.db") as engine:
         filled(engine)
         with pytest.raises(recollect.Conflict, match=r"b\.db"):
-            engine.backup(tmp_path / "b.db", progress=lambda _, __: os.close(os.open(tmp_path / "b.db", os.O_CREAT)))
+            engine.admin.backup(
+                tmp_path / "b.db", progress=lambda _, __: os.close(os.open(tmp_path / "b.db", os.O_CREAT))
+            )
     assert (tmp_path / "b.db").read_bytes() == b""
     assert [path for path in tmp_path.iterdir() if "unfinished" in path.name] == []
 
@@ -81,16 +83,16 @@ def test_nothing_is_made_that_would_be_read_together_with_what_another_store_lef
         filled(engine)
         beside.write_bytes(b"of another store")
         with pytest.raises(recollect.Conflict, match=f"would read b.db{end} beside it"):
-            engine.backup(tmp_path / "b.db")
+            engine.admin.backup(tmp_path / "b.db")
         beside.unlink()
         with pytest.raises(recollect.Conflict, match=f"would read b.db{end} beside it"):
-            engine.backup(tmp_path / "b.db", progress=lambda _, __: beside.touch())
+            engine.admin.backup(tmp_path / "b.db", progress=lambda _, __: beside.touch())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "a.db-queue", beside.name]
 
 
 def test_what_no_file_can_be_called_is_refused_in_words(tmp_path: Path) -> None:
     with an_engine(tmp_path / "a.db") as engine, pytest.raises(recollect.InvalidInput, match="not a path"):
-        engine.backup(f"{tmp_path}/b\0.db")
+        engine.admin.backup(f"{tmp_path}/b\0.db")
 
 
 def test_what_a_killed_backup_left_goes_with_the_next_one_and_what_is_being_made_stays(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_what_a_killed_backup_left_goes_with_the_next_one_and_what_is_being_made
         left = {path: list(path.iterdir()) for path in tmp_path.glob(".recollect-*.unfinished")}
         assert all(b"thing 7" in (path / "copy.db").read_bytes() for path in left)
         killed.kill()
-        engine.backup(tmp_path / "b.db")
+        engine.admin.backup(tmp_path / "b.db")
         (stays,) = tmp_path.glob(".recollect-*.unfinished")
         assert list(stays.iterdir()) == left.pop(stays)
         assert len(left) == 1
@@ -119,9 +121,9 @@ def test_a_backup_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     with an_engine(tmp_path / "a.db") as engine:
         filled(engine)
         with pytest.raises(KeyboardInterrupt):
-            engine.backup(tmp_path / "b.db", progress=fail)
+            engine.admin.backup(tmp_path / "b.db", progress=fail)
         with pytest.raises(recollect.StoreError, match="nowhere"):
-            engine.backup(tmp_path / "nowhere" / "b.db")
+            engine.admin.backup(tmp_path / "nowhere" / "b.db")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "a.db-queue"]
 
 
@@ -138,7 +140,7 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_not_undone_by_the_log_of_
     path, backup, log = tmp_path / "a.db", tmp_path / "b.db", tmp_path / "a.db-wal"
     store = an_engine(path)
     filled(store, 3)
-    store.backup(backup)
+    store.admin.backup(backup)
     kept = backup.read_bytes()
     store.erase(scope=SCOPE, everything=True)
     store.remember_all([{"text": f"unwanted {number}", "scope": SCOPE} for number in range(30)])
@@ -161,7 +163,7 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_not_undone_by_the_log_of_
 def test_a_backup_that_is_written_to_is_a_store_even_if_the_process_is_killed_at_once(tmp_path: Path) -> None:
     with an_engine(tmp_path / "a.db") as engine:
         filled(engine, 1)
-        engine.backup(tmp_path / "b.db")
+        engine.admin.backup(tmp_path / "b.db")
     other = OtherEngine("remembers_and_waits", tmp_path / "b.db", SCOPE, "of another")
     assert other.hear() == "remembered"
     other.kill()
@@ -198,14 +200,14 @@ def test_a_backup_can_be_read_by_whoever_can_read_the_store(tmp_path: Path) -> N
     with an_engine(tmp_path / "a.db") as engine:
         filled(engine)
         (tmp_path / "a.db").chmod(0o640)
-        engine.backup(tmp_path / "b.db")
+        engine.admin.backup(tmp_path / "b.db")
     assert stat.S_IMODE((tmp_path / "b.db").stat().st_mode) == 0o640
 
 
 def test_a_store_in_memory_can_be_kept_as_a_file(tmp_path: Path) -> None:
     with an_engine(":memory:") as engine:
         filled(engine)
-        engine.backup(tmp_path / "b.db")
+        engine.admin.backup(tmp_path / "b.db")
         lines = list(engine.export())
     with an_engine(tmp_path / "b.db") as engine:
         assert list(engine.export()) == lines
@@ -218,4 +220,4 @@ def test_a_store_without_a_file_says_what_to_do_instead(tmp_path: Path) -> None:
         parts = {name: getattr(deps, name) for name in Dependencies.__dataclass_fields__}
         plain = Engine(Dependencies(**{**parts, "store": ReferenceStore(deps.clock)}))
         with pytest.raises(recollect.InvalidInput, match="export"):
-            plain.backup(tmp_path / "b.db")
+            plain.admin.backup(tmp_path / "b.db")

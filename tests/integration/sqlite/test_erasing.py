@@ -43,7 +43,7 @@ def test_the_words_of_an_erased_memory_are_in_no_file_and_its_neighbours_are(pat
         engine.remember(NEIGHBOUR, scope=SCOPE)
         context = engine.recall("peanuts", scope=SCOPE)
         engine.feedback(context.id or "", scope=SCOPE, helped=[first.id], answer=f"She said: {ALLERGY}")
-        assert engine.usage(first.id, scope=SCOPE).quoted == 1
+        assert engine.contexts.usage(first.id, scope=SCOPE).quoted == 1
         assert ALLERGY.encode() in content(path.parent)
 
         erasure = engine.erase(scope=SCOPE, id=first.id)
@@ -214,7 +214,7 @@ def test_a_reader_in_another_process_makes_the_receipt_say_that_it_is_not_proved
             engine.get(secret.id, scope=SCOPE)
 
         reader.end()
-        again = engine.prove_erased(erasure)
+        again = engine.admin.prove_erased(erasure)
         assert proved(again)
         assert again.ids == erasure.ids
         assert ALLERGY.encode() not in content(path.parent)
@@ -290,7 +290,7 @@ def test_what_an_erased_scope_thought_of_the_memories_of_others_stays_and_its_na
         contexts = [engine.recall("tea", scope=scope) for scope, _ in voices]
         for context, (scope, by) in zip(contexts, voices, strict=True):
             engine.feedback(context.id or "", scope=scope, helped=[shared.id], by=by, answer="tea is at four today")
-        usage = engine.usage(shared.id, scope="acme")
+        usage = engine.contexts.usage(shared.id, scope="acme")
         assert (usage.helped, usage.quoted) == (len(voices), len(voices))
         ranking = engine.search("tea", scope=other)
 
@@ -303,7 +303,9 @@ def test_what_an_erased_scope_thought_of_the_memories_of_others_stays_and_its_na
             assert gone.encode() not in files
         for stays in (other, contexts[2].id or ""):
             assert stays.encode() in files
-        assert engine.usage(shared.id, scope="acme") == replace(usage, quoted=1), "signs go with their contexts"
+        assert engine.contexts.usage(shared.id, scope="acme") == replace(usage, quoted=1), (
+            "signs go with their contexts"
+        )
         again = engine.search("tea", scope=other, as_of=ranking.at)
         assert [float(one.score) for one in again] == [float(one.score) for one in ranking]
         votes = next(json.loads(line)["votes"] for line in engine.export(scope="acme") if "memory" in line)
@@ -334,7 +336,7 @@ def test_what_a_killed_backup_left_beside_the_store_goes_and_one_that_is_being_m
         assert erasure.search.copies == (copy.name,)
         assert copy.name in erasure.out_of_reach[-1]
         alive.kill()
-        again = engine.prove_erased(erasure)
+        again = engine.admin.prove_erased(erasure)
         assert proved(again)
         assert again.out_of_reach == UNREACHABLE_COPIES
         assert [one.name for one in path.parent.iterdir() if one.is_dir()] == []

@@ -48,11 +48,11 @@ def test_a_store_of_each_former_schema_opens_and_is_whole(script: Path, tmp_path
         ]
         context = memory.recall("which seat does Ana like?", scope=ANA)
         assert "Ana prefers aisle seats" in context.text
-        usage = memory.usage(texts["Ana prefers aisle seats"].id, scope=ANA)
+        usage = memory.contexts.usage(texts["Ana prefers aisle seats"].id, scope=ANA)
         assert (usage.helped, usage.quoted, usage.followed) == (1, 0, 0)
         noted = memory.feedback(context.id or "", scope=ANA, answer="Ana prefers aisle seats, I think")
         assert noted.quoted == (texts["Ana prefers aisle seats"].id,)
-        assert memory.usage(texts["Ana prefers aisle seats"].id, scope=ANA).quoted == 1
+        assert memory.contexts.usage(texts["Ana prefers aisle seats"].id, scope=ANA).quoted == 1
     assert verify(path).problems == ()
 
 
@@ -61,11 +61,13 @@ def test_what_was_kept_before_is_known_again(script: Path, tmp_path: Path) -> No
     with recollect.open(as_it_was(script, tmp_path), clock=now) as memory:
         again = memory.remember("Ana prefers an aisle seat", scope=ANA)
         assert again.memory.text == "Ana prefers aisle seats"  # which has a subject by now, and had none
-        assert again.verdict == recollect.Updated(again.memory.revisions)
+        assert again.verdict == recollect.types.Updated(again.memory.revisions)
         hiking = memory.remember("I love hiking", scope=ANA, speaker="Ana", kind="event")
-        assert isinstance(hiking.verdict, recollect.Reinforced)
+        assert isinstance(hiking.verdict, recollect.types.Reinforced)
         assert hiking.memory.hash == said_hash("I love hiking", "Ana", "event")
-        assert memory.remember("I love hiking", scope=ANA, speaker="Bo", kind="event").verdict == recollect.Created()
+        assert (
+            memory.remember("I love hiking", scope=ANA, speaker="Bo", kind="event").verdict == recollect.types.Created()
+        )
         rome = memory.remember("Ana is in Rome", scope=ANA)
         assert rome.memory.status is Status.ACTIVE
         assert rome.memory.revisions == 2
@@ -84,7 +86,7 @@ def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside
         assert {one.level for old in former for one in memory.history(old.id, scope=old.scope)} == {None}
         said = {"text": "Ana prefers aisle seats", "at": datetime(2026, 1, 31, tzinfo=UTC)}
         (event,) = memory.observe([said], scope=ANA)
-        assert event.verdict == recollect.Created()
+        assert event.verdict == recollect.types.Created()
     with closing(SqliteStore(path, now)) as store:
         scope = Scope.parse(ANA)
         assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]

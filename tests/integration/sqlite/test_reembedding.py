@@ -63,7 +63,7 @@ def test_the_answers_are_those_of_a_store_that_had_the_model_from_the_start_also
 def test_an_embedder_can_be_named(path: Path) -> None:
     assert re_embed(path, embedder="hashing-64").encoder == encoder(NEW)
     with recollect.open(path) as engine:
-        assert engine.embedder == NEW.name
+        assert engine.admin.embedder == NEW.name
 
 
 def test_a_store_that_is_open_with_the_former_model_is_refused_from_the_switch_on(path: Path) -> None:
@@ -71,14 +71,14 @@ def test_a_store_that_is_open_with_the_former_model_is_refused_from_the_switch_o
         engine.search("seat", scope=SCOPE)
         re_embed(path, embedder=NEW)
         told = r"come from hashing-64 \(64 dimensions\), not from hashing-256 .*open it without"
-        with pytest.raises(recollect.EmbedderMismatch, match=told):
+        with pytest.raises(recollect.errors.EmbedderMismatch, match=told):
             engine.search("seat", scope=SCOPE)
-        with pytest.raises(recollect.EmbedderMismatch, match=told):
+        with pytest.raises(recollect.errors.EmbedderMismatch, match=told):
             engine.remember("too late", scope=SCOPE)
-        with pytest.raises(recollect.EmbedderMismatch, match=told):
+        with pytest.raises(recollect.errors.EmbedderMismatch, match=told):
             engine.revise("note-005", "too late", scope=SCOPE)
         assert engine.brief(scope=SCOPE).packed  # which asks for no vector
-    with pytest.raises(recollect.EmbedderMismatch, match="recollect admin re-embed"):
+    with pytest.raises(recollect.errors.EmbedderMismatch, match="recollect admin re-embed"):
         recollect.open(path, embedder=FORMER)
 
 
@@ -128,7 +128,7 @@ def test_a_store_without_memories_just_gets_the_model(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     recollect.open(path, embedder=FORMER).close()
     assert re_embed(path, embedder=NEW) == ReembeddingReport(encoder=encoder(NEW), former=None, embedded=0, removed=0)
-    with pytest.raises(recollect.EmbedderMismatch):
+    with pytest.raises(recollect.errors.EmbedderMismatch):
         recollect.open(path, embedder=FORMER)
 
 
@@ -339,9 +339,9 @@ def test_an_embedder_that_fails_leaves_no_trace(path: Path) -> None:
         dimensions = 4
 
         def embed(self, texts: Sequence[str], purpose: str) -> "object":
-            raise recollect.ProviderBusy("not now; try again")
+            raise recollect.errors.ProviderBusy("not now; try again")
 
-    with pytest.raises(recollect.ProviderBusy):
+    with pytest.raises(recollect.errors.ProviderBusy):
         re_embed(path, embedder=Broken())  # type: ignore[arg-type]
     assert models(path) == {FORMER.name: CONTENTS}
 

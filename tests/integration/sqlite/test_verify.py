@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     a_store(folder / "a.db")
     with an_engine(folder / "a.db") as engine:
-        engine.backup(folder / "b.db")
+        engine.admin.backup(folder / "b.db")
     return folder
 
 
@@ -209,7 +209,7 @@ def test_every_step_of_a_check_is_told(store: Path) -> None:
     assert verify(store, progress=lambda done, total: told.append((done, total))).ok
     assert told == [(step, told[0][1]) for step in range(1, told[0][1] + 1)]
     assert len(told) == len(integrity_check.CHECKS) + 3
-    with pytest.raises(recollect.FieldError, match="progress"):
+    with pytest.raises(recollect.errors.FieldError, match="progress"):
         verify(store, progress=7)  # type: ignore[arg-type]
 
 
@@ -294,7 +294,7 @@ def test_records_of_what_happened_are_sound_and_a_plain_memory_is_recalled(tmp_p
         said = {"text": "I love hiking", "speaker": "Ana"}
         engine.observe([{**said, "at": NOW - timedelta(days=days)} for days in range(3)], scope=SCOPE)
         engine.revise(plain.id, "I like hiking", scope=SCOPE)
-        engine.backup(tmp_path / "backup.db")
+        engine.admin.backup(tmp_path / "backup.db")
     for one in (path, tmp_path / "backup.db"):
         report = verify(one)
         assert (report.problems, report.memories, report.recalled) == ((), 4, True)
@@ -302,7 +302,7 @@ def test_records_of_what_happened_are_sound_and_a_plain_memory_is_recalled(tmp_p
 
 def test_an_empty_store_is_a_good_one(tmp_path: Path) -> None:
     with an_engine(tmp_path / "a.db") as engine:
-        engine.backup(tmp_path / "b.db")
+        engine.admin.backup(tmp_path / "b.db")
     report = verify(tmp_path / "b.db")
     assert (report.ok, report.memories, report.recalled) == (True, 0, False)
 

@@ -44,7 +44,7 @@ def told(ask: Ask, engine: Engine) -> Iterator[tuple[str, Answer]]:
     asking(
         "extract", turns=[{"content": "I live in Oslo, and I prefer tea over coffee.", "at": "2026-01-03T09:00:00Z"}]
     )
-    engine.rollup(scope=SCOPE)
+    engine.timeline.rollup(scope=SCOPE)
     asking("browse")
     day = asking("browse", key="2026-01-02")
     asking("expand", id=day["parts"][0]["key"], around=1)

@@ -372,7 +372,7 @@ def test_whoever_looks_after_a_store_and_does_not_read_is_told_none_of_its_words
         asked(service, "remember", text=f"Number {number} says that her mother earns {number * 37}")
     id = asked(service, "remember", text=words)["id"]
     asked(service, "observe", events=[{"content": words, "at": "2020-01-01T00:00:00Z"}])
-    service.engine.rollup(scope=ANA)
+    service.engine.timeline.rollup(scope=ANA)
     for job, word in (("consolidate", "mother"), ("prune-vectors", "Kantstrasse"), ("rebuild-index", "Kantstrasse")):
         assert word in json.dumps(asked(service, "run_job", job=job)["plan"])  # so there is something to be told
     run = asked(service, "revise", id=id, text="Ana Weiss earns more")["memory"]["commit"]
@@ -397,7 +397,7 @@ def test_whoever_looks_after_a_store_and_does_not_read_is_told_which_memories_a_
     service: OperationRunner,
 ) -> None:
     asked(service, "observe", events=[{"content": "Ana earns more", "at": "2020-01-01T00:00:00Z"}])
-    service.engine.rollup(scope=ANA)
+    service.engine.timeline.rollup(scope=ANA)
     caretaker = a_caller(Right.ADMIN)
     known = asked(service, "prune_vector_index")["plan"]
     plan = asked(service, "prune_vector_index", caretaker)["plan"]

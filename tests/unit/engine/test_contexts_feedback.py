@@ -77,4 +77,4 @@ def test_nothing_is_noted_of_a_context_that_is_erased_meanwhile() -> None:
     store.erased = Scope.parse("acme/ana")
     with pytest.raises(NotFound, match="there is no context"):
         engine.feedback(context.id or "", scope="acme/ana", helped=[shared.id], answer=text)
-    assert engine.usage(shared.id, scope="acme") == Usage(served=1, last_served_at=clock.now)
+    assert engine.contexts.usage(shared.id, scope="acme") == Usage(served=1, last_served_at=clock.now)

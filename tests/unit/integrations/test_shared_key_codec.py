@@ -49,7 +49,7 @@ def test_what_no_scope_can_spell_is_escaped_byte_by_byte(label: str, part: str) 
 
 @table("label", [None, 7, b"bytes"])
 def test_a_label_that_is_no_text_is_refused(label: Any) -> None:
-    with pytest.raises(recollect.ScopeError, match="not a text"):
+    with pytest.raises(recollect.errors.ScopeError, match="not a text"):
         child_scope(ROOT, label)
 
 

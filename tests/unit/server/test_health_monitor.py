@@ -109,7 +109,7 @@ def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_b
             engine.search("broken", scope="acme")
 
     with recollect.open(":memory:", embedder=Blinking()) as engine, caplog.at_level(logging.WARNING):
-        watch = HealthMonitor(engine, engine.embedder, well)
+        watch = HealthMonitor(engine, engine.admin.embedder, well)
         for text in ("one", "two"):
             fail(engine)
             engine.remember(text, scope="acme")
@@ -121,7 +121,7 @@ def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_b
         engine.remember("three", scope="acme")
         watch.log_changes()
         watch.close()
-        assert engine.embedder_failures == 4
+        assert engine.admin.embedder_failures == 4
     assert [one.getMessage() for one in caplog.records] == ["degraded", "recovered"] * 3
     assert {str(vars(one)["modes"]) for one in caplog.records} == {str([health.EMBEDDER_FAILS])}
 

@@ -103,7 +103,7 @@ def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
     return {
         "dry_run": False,
         "plan": None,
-        "runs": [json_values.run_id_fields(one) for one in engine.run(request.job, **options)],
+        "runs": [json_values.run_id_fields(one) for one in engine.admin.run(request.job, **options)],
     }
 
 
@@ -129,7 +129,7 @@ def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
 def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
     target = request.to_arguments("dry_run")
     if request.dry_run:
-        ids = engine.erasable(**target)
+        ids = engine.admin.erasable(**target)
         return {"dry_run": True, "scope": request.scope, "ids": ids, "memories": len(ids)}
     fields = json_values.erasure_fields(engine.erase(**target))
     if caller.has_right(Right.ERASE, WHOLE_STORE):

@@ -166,25 +166,28 @@ def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
 
 
 def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:
-    return json_values.timeline_fields(engine.browse(request.key, scope=request.scope))
+    return json_values.timeline_fields(engine.timeline.browse(request.key, scope=request.scope))
 
 
 def _expand(engine: Engine, request: Expand, _: Caller) -> Answer:
-    return json_values.expansion_fields(engine.expand(request.id, scope=request.scope, around=request.around))
+    return json_values.expansion_fields(engine.timeline.expand(request.id, scope=request.scope, around=request.around))
 
 
 def _entities(engine: Engine, request: Entities, _: Caller) -> Answer:
-    return {"scope": request.scope, "entities": json_values.entity_fields(engine.entities(**request.to_arguments()))}
+    return {
+        "scope": request.scope,
+        "entities": json_values.entity_fields(engine.topics.entities(**request.to_arguments())),
+    }
 
 
 def _neighbors(engine: Engine, request: Neighbours, _: Caller) -> Answer:
-    return json_values.neighbor_fields(engine.neighbours(request.name_or_id, **request.to_arguments("name_or_id")))
+    return json_values.neighbor_fields(engine.neighbors(request.name_or_id, **request.to_arguments("name_or_id")))
 
 
 def _topics(engine: Engine, request: Topics, _: Caller) -> Answer:
     return {
         "scope": request.scope,
-        "topics": [json_values.topic_fields(one) for one in engine.topics(**request.to_arguments())],
+        "topics": [json_values.topic_fields(one) for one in engine.topics.list(**request.to_arguments())],
     }
 
 

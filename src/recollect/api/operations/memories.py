@@ -227,14 +227,14 @@ def _require_readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
 
 def _find_replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
     """Return the memory that replaced this one, if the caller may read it."""
-    replacement = engine.replacement(memory, scope=scope)
+    replacement = engine.items.replacement(memory, scope=scope)
     return None if replacement is None or _is_hidden(engine, replacement, caller) else replacement
 
 
 def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
     memory = _require_readable(engine, engine.get(request.id, scope=request.scope), caller)
     usage, replacement = (
-        engine.usage(memory.id, scope=request.scope),
+        engine.contexts.usage(memory.id, scope=request.scope),
         _find_replacement(engine, memory, request.scope, caller),
     )
     return {

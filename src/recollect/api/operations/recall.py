@@ -133,7 +133,7 @@ _QUERY_FIELDS = ("query", "turns")
 def _search(engine: Engine, request: Search, _: Caller) -> Answer:
     ranking = engine.search(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
     if request.known_at is None:  # results from the past are not counted as served
-        engine.served(ranking, scope=request.scope)
+        engine.contexts.count_served(ranking, scope=request.scope)
     return json_values.search_fields(ranking)
 
 
@@ -163,7 +163,7 @@ def _feedback(engine: Engine, request: Feedback, caller: Caller) -> Answer:
 
 
 def _replay(engine: Engine, request: Replay, _: Caller) -> Answer:
-    return json_values.replay_fields(engine.replay(request.context_id, scope=request.scope))
+    return json_values.replay_fields(engine.contexts.replay(request.context_id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (

@@ -162,7 +162,7 @@ def test_a_subject_is_found_in_plain_english_alone_which_is_what_a_model_is_told
 ) -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
         _, last = (engine.remember(f"{place} {one}", scope="acme", subject=subject) for one in ("Lyon", "Paris"))
-        assert isinstance(last.verdict, recollect.Superseded) == ends
+        assert isinstance(last.verdict, recollect.types.Superseded) == ends
     told = load_tools()["remember"].input["properties"]["subject"]["description"]
     assert told.endswith("in plain English sentences; in other languages it has to be named.")
 
