@@ -372,7 +372,7 @@ def test_a_reason_that_nobody_reads_is_not_waited_with(typed: tuple[str, ...], t
 def test_a_reason_is_told_once_there_is_room_for_it_as_long_as_there_is_time() -> None:
     reading, writing, filled = a_full_pipe()
     telling = (
-        "import time; from recollect.cli.hook_runner import write_stderr; print(flush=True)\n"
+        "import time; from recollect.cli.hook import write_stderr; print(flush=True)\n"
         "write_stderr('tea', time.monotonic() + 600)"
     )
     with subprocess.Popen([sys.executable, "-c", telling], stdout=subprocess.PIPE, stderr=writing) as process:

@@ -17,13 +17,14 @@ import click
 
 from recollect.api.auth import WHOLE_STORE, Caller, Grant, Reach, Right
 from recollect.cli.entrypoint import HELP_FLAGS
-from recollect.cli.hook_runner import (
+from recollect.cli.hook import (
     DEFAULT_BUDGET_MS,
     DEFAULT_TOKENS,
     HOOK_EVENTS,
     MAX_BUDGET_MS,
+    HookOptions,
     run_hook,
-    warn_skipped,
+    skip_hook,
 )
 from recollect.errors import InvalidInput, RecollectError
 from recollect.model.enums import Provenance
@@ -48,8 +49,7 @@ class HookCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            warn_skipped(error.format_message())
-            ctx.exit(0)
+            skip_hook(error.format_message())
 
 
 @click.command(
@@ -87,7 +87,7 @@ def hook(store: "StoreTarget", /, **options: Any) -> None:
     \b
     recollect hook prompt --scope acme/ana --server http://127.0.0.1:8765/mcp
     """
-    run_hook(lambda: nullcontext(store), **options)
+    run_hook(lambda: nullcontext(store), HookOptions(**options))
 
 
 OpenedDispatcher: TypeAlias = "tuple[Dispatcher, Callable[[], None]]"
@@ -224,14 +224,6 @@ def _open_target_dispatcher(global_options: Sequence[str]) -> "OpenedDispatcher"
 def _read_target_body_limit(global_options: Sequence[str]) -> int:
     with resolve_target(global_options):
         return read_body_limit()
-
-
-def parse_hook(arguments: Sequence[str]) -> dict[str, object] | None:
-    """Return the parsed arguments of a hook, or None after a warning if they are wrong."""
-    try:
-        return hook.make_context("hook", list(arguments)).params
-    except click.exceptions.Exit:
-        return None
 
 
 @contextmanager

@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 from recollect.cli import entrypoint, main
-from recollect.cli.hook_runner import read_process_age
+from recollect.cli.hook import read_process_age
 from tests.tables import table
 
 
 def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
     assert set(entrypoint.GLOBAL_OPTIONS) == set(main.GLOBAL_OPTION_METAVARS)
-    assert set(entrypoint.FAST_COMMANDS) <= set(main.cli.commands)
+    assert {"mcp", "hook"} <= set(main.cli.commands)
 
 
 @table(
