@@ -10,7 +10,13 @@ import pytest
 from mcp_types import JSONRPCRequest
 
 import recollect
-from recollect.server.mcp.stdio_transport import DEFAULT_MAX_LINE_BYTES, EDGE_BYTES, OversizedLine, read_lines
+from recollect.server.mcp.stdio_transport import (
+    CHUNK_BYTES,
+    DEFAULT_MAX_LINE_BYTES,
+    EDGE_BYTES,
+    OversizedLine,
+    read_lines,
+)
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 from tests.tables import table
 
@@ -205,15 +211,24 @@ def test_a_signal_closes_the_store_well_and_is_no_failure(told: signal.Signals, 
 
 
 def test_lines_are_read_as_they_come_and_of_one_that_is_too_long_only_the_edges_are_kept(tmp_path: Path) -> None:
-    file = tmp_path / "lines"
-    file.write_bytes(b"one\n" + b"a" + b"x" * 200_000 + b"b\n\ntwo\n" + b"y" * 11 + b"\nlast\n" + b"z" * 12)
+    file, most = tmp_path / "lines", CHUNK_BYTES + 10
+    longest, too_long = b"y" * most, b"y" * (most + 1)
+    lines = [b"one", b"a" + b"x" * 200_000 + b"b", b"", b"two", longest, too_long, b"last", too_long]
+    file.write_bytes(b"\n".join(lines))
     with file.open("rb") as opened:
-        found = list(read_lines(opened.fileno(), lambda size: size > 10))
-    inner = b"x" * (EDGE_BYTES - 1)
+        found = list(read_lines(opened, lambda: most))
+    inner, edge = b"x" * (EDGE_BYTES - 1), b"y" * EDGE_BYTES
     assert found == [
         *(b"one", OversizedLine(b"a" + inner, inner + b"b"), b"", b"two"),
-        *(OversizedLine(b"y" * 11, b"y" * 11), b"last", OversizedLine(b"z" * 12, b"z" * 12)),
+        *(longest, OversizedLine(edge, edge), b"last", OversizedLine(edge, edge)),
     ]
+
+
+def test_the_limit_is_not_asked_for_by_lines_that_are_always_allowed(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(b"y" * CHUNK_BYTES + b"\nlast")
+    with file.open("rb") as opened:
+        assert [len(line) for line in read_lines(opened, pytest.fail) if isinstance(line, bytes)] == [CHUNK_BYTES, 4]
 
 
 LONG = b'"params": {"name": "remember", "arguments": {"id": 3, "text": "%s"}}' % (b'{\\"id\\": 4}' * 500)

@@ -1,10 +1,12 @@
 """MCP over standard input and output, for the one client that started the process.
 
 `LazyStore` opens the store in the background while the first requests are answered. `serve_stdio` reads and writes
-lines in threads; lines have a size limit, and a line that is not a message is refused here.
+lines in threads; lines have a size limit, and a line that is not a message is refused here. The transport of the SDK
+ends neither on a signal nor with every answer written, and drops what is not a message: docs/adr/0078.
 """
 
 import asyncio
+import io
 import json
 import logging
 import os
@@ -16,8 +18,8 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, Protocol
+from functools import cache, partial
+from typing import Any, BinaryIO, Final, Protocol
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -98,7 +100,7 @@ DEFAULT_MAX_LINE_BYTES: Final = 8_388_608
 """Maximum size of a line if the settings cannot be read."""
 
 CHUNK_BYTES: Final = 65_536
-"""Bytes per read; a line of this size is always allowed, without reading the settings."""
+"""A line of this size is always allowed, without reading the settings."""
 
 DRAIN_SECONDS: Final = 30.0
 """How long a client still gets its answers after the end of its input."""
@@ -140,44 +142,36 @@ def serve_stdio(open_store: OpenStore, read_max_bytes: Callable[[], int], caller
     takes time. Meanwhile anything that other code prints goes to standard error.
     """
     store = LazyStore(open_store)
-    input_fd, output_fd = os.dup(0), os.dup(1)
+    file, output_fd = io.BufferedReader(io.FileIO(os.dup(0))), os.dup(1)
     os.dup2(2, 1)
+    connection = _StdioConnection(file, output_fd, cache_line_limit(read_max_bytes))
     try:
-        asyncio.run(_StdioConnection(input_fd, output_fd, LineLimit(read_max_bytes)).run(store, caller, toolsets))
+        asyncio.run(connection.run(store, caller, toolsets))
     finally:
         store.close()
 
 
-class LineLimit:
-    """The maximum size of a line, looked up when the first long line arrives."""
+def cache_line_limit(read_max_bytes: Callable[[], int]) -> Callable[[], int]:
+    """Return a function that gives the maximum size of a line and reads the settings only once.
 
-    def __init__(self, read_max_bytes: Callable[[], int]) -> None:
-        self._read_max_bytes = read_max_bytes
-        self._max_bytes: int | None = None
+    If the settings are invalid it is the default: each call will report what is wrong with them.
+    """
 
-    @property
-    def max_bytes(self) -> int:
-        """The limit in the settings.
+    @cache
+    def max_bytes() -> int:
+        try:
+            return max(read_max_bytes(), CHUNK_BYTES)
+        except RecollectError:
+            return DEFAULT_MAX_LINE_BYTES
 
-        If the settings are invalid it is the default: each call will report what is wrong with them.
-        """
-        if self._max_bytes is None:
-            try:
-                self._max_bytes = max(self._read_max_bytes(), CHUNK_BYTES)
-            except RecollectError:
-                self._max_bytes = DEFAULT_MAX_LINE_BYTES
-        return self._max_bytes
-
-    def is_exceeded(self, size: int) -> bool:
-        """Return whether a line of this size is too long."""
-        return size > CHUNK_BYTES and size > self.max_bytes
+    return max_bytes
 
 
 class _StdioConnection:
     """Reads and writes lines in daemon threads, which do not delay the end of the process."""
 
-    def __init__(self, input_fd: int, output_fd: int, limit: LineLimit) -> None:
-        self._input_fd, self._output_fd, self._limit = input_fd, output_fd, limit
+    def __init__(self, file: BinaryIO, output_fd: int, max_bytes: Callable[[], int]) -> None:
+        self._file, self._output_fd, self._max_bytes = file, output_fd, max_bytes
         self._unanswered: dict[str | int, list[str]] = {}
         self._answered = asyncio.Event()
         self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
@@ -217,10 +211,8 @@ class _StdioConnection:
 
         def read() -> None:
             try:
-                if all(
-                    pass_on(self._handle_line(line, requests_in))
-                    for line in read_lines(self._input_fd, self._limit.is_exceeded)
-                ):
+                lines = read_lines(self._file, self._max_bytes)
+                if all(pass_on(self._handle_line(line, requests_in)) for line in lines):
                     pass_on(self._wait_for_answers(requests_in))
             except OSError:
                 loop.call_soon_threadsafe(stop)
@@ -233,9 +225,7 @@ class _StdioConnection:
     async def _handle_line(self, line: bytes | OversizedLine, requests_in: RequestStream) -> None:
         """Pass a message on to the server; refuse a line that is not a message."""
         if isinstance(line, OversizedLine):
-            problem = (
-                f"a line has more than {self._limit.max_bytes} bytes; send less at once, or raise server.body_bytes"
-            )
+            problem = f"a line has more than {self._max_bytes()} bytes; send less at once, or raise server.body_bytes"
             self._refuse(INVALID_REQUEST, problem, line.id)
             return
         if not line.strip():
@@ -325,40 +315,21 @@ class _StdioConnection:
             callback()
 
 
-def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | OversizedLine]:
-    """Yield the lines of a file as they arrive; of a line that is too long, only both ends."""
-    line = _LineBuffer(is_too_long)
-    while chunk := os.read(file, CHUNK_BYTES):
-        *lines, remainder = chunk.split(b"\n")
-        for part in lines:
-            line.add(part)
-            yield line.content
-            line = _LineBuffer(is_too_long)
-        line.add(remainder)
-    if line.content:
-        yield line.content
+def read_lines(file: BinaryIO, max_bytes: Callable[[], int]) -> Iterator[bytes | OversizedLine]:
+    """Yield the lines of a file as they arrive; of a line that is too long, only both ends.
 
-
-class _LineBuffer:
-    """A line that arrives in pieces."""
-
-    def __init__(self, is_too_long: Callable[[int], bool]) -> None:
-        self._is_too_long = is_too_long
-        self._content = bytearray()
-        self._beginning: bytes | None = None
-
-    def add(self, piece: bytes) -> None:
-        """Append a piece."""
-        self._content += piece
-        if self._beginning is None and self._is_too_long(len(self._content)):
-            self._beginning = bytes(self._content[:EDGE_BYTES])
-        if self._beginning is not None:
-            del self._content[:-EDGE_BYTES]
-
-    @property
-    def content(self) -> bytes | OversizedLine:
-        """The line so far."""
-        return bytes(self._content) if self._beginning is None else OversizedLine(self._beginning, bytes(self._content))
+    The limit is asked for only by a line of more than CHUNK_BYTES.
+    """
+    while line := file.readline(CHUNK_BYTES + 1):
+        if len(line) > CHUNK_BYTES and not line.endswith(b"\n"):
+            line += file.readline(max_bytes() - CHUNK_BYTES)
+            if len(line) > max_bytes() and not line.endswith(b"\n"):
+                end = line
+                while not end.endswith(b"\n") and (piece := file.readline(CHUNK_BYTES)):
+                    end = end[-EDGE_BYTES:] + piece
+                yield OversizedLine(line[:EDGE_BYTES], end.removesuffix(b"\n")[-EDGE_BYTES:])
+                continue
+        yield line.removesuffix(b"\n")
 
 
 def _read_partial_id(beginning: bytes) -> str | int | None:
