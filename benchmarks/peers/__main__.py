@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from peers import making, page, plot, results
+from peers import making, page, results
 from peers.environments import NotInstalled
 from peers.job import Job, Outcome
 from peers.machine import this_machine
@@ -37,7 +37,6 @@ from recollect.ranking.tuning_report_check import fingerprint
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
-PLOT = "benchmarks-search.svg"
 SIZES = (1_000, 10_000, 100_000)
 QUESTIONS = 103
 
@@ -57,7 +56,6 @@ def main() -> None:
         results.write(chosen.results, {peer.name: known[peer.name] for peer in PEERS if peer.name in known})
         known = results.read(chosen.results)  # as the page is written from it another time
     written = PAGE if chosen.results.resolve() == RESULTS.resolve() else chosen.results.with_name(PAGE.name)
-    written.with_name(PLOT).write_text(plot.search(known), encoding="utf-8")
     written.write_text(page.page(known, fingerprint(builtin_profile("default"))), encoding="utf-8")
 
 

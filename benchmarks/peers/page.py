@@ -187,10 +187,9 @@ def tables(results: Results) -> list[Table]:
 def page(results: Results, present: str) -> str:
     """The whole page, where `present` is the fingerprint of recollect's profile as it is now."""
     shown = tables(results)
-    picture = ["![Median search by number of memories](benchmarks-search.svg)", ""]
     sections = [
         ("Where recollect loses", _losses(shown)),
-        *((table.title, [*(picture if table.title == "Search" else []), *table.lines]) for table in shown),
+        *((table.title, table.lines) for table in shown),
         ("What did not work", _problems(results)),
     ]
     parts = [f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in sections if lines]

@@ -1,13 +1,9 @@
-"""The page and the plot, from results that are made up."""
+"""The page, from results that are made up."""
 
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
-from hypothesis import given
-from hypothesis import strategies as st
-from peers import page, plot, results
+from peers import page, results
 from peers.job import Speed
 from peers.machine import Machine
 from peers.quality import Quality
@@ -73,27 +69,6 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     results.write(tmp_path / "results.json", known)
     assert results.read(tmp_path / "results.json") == known
     assert results.read(tmp_path / "none.json") == {}
-
-
-def test_the_plot_has_a_line_and_a_label_for_each_peer_that_was_searched() -> None:
-    known = {"recollect": a_record(2.0), "chroma": a_record(0.5), "bm25": Record()}
-    drawn = plot.search(known)
-    names = {element.text for element in ET.fromstring(drawn).iter() if element.tag.endswith("text")}  # noqa: S314
-    assert drawn.count("<polyline") == 2
-    assert {"recollect (default)", "Chroma", "1,000 memories"} <= names
-
-
-def test_the_plot_of_nothing_is_a_drawing_too() -> None:
-    assert "nothing is measured yet" in plot.search({})
-
-
-@given(st.dictionaries(st.text("abcdefgh", min_size=1), st.floats(plot.TOP, plot.BOTTOM), max_size=9))
-def test_no_label_is_written_over_another_nor_below_the_plot(wanted: dict[str, float]) -> None:
-    heights = plot.spread(wanted)
-    ordered = sorted(heights.values())
-    assert set(heights) == set(wanted)
-    assert all(after - before >= plot.BETWEEN - 1e-9 for before, after in pairwise(ordered))
-    assert max(ordered, default=0.0) <= plot.BOTTOM + 1e-9
 
 
 def test_the_floor_takes_no_part_in_adding() -> None:
