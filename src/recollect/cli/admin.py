@@ -19,6 +19,7 @@ from recollect.cli.memories import sweep
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import ReportProgress, progress_bar, stage_bars
 from recollect.cli.plans import apply, consolidate, plan, prune_episodes, prune_vectors, rebuild_index
+from recollect.cli.tables import TextTable
 from recollect.engine.engine import Engine
 from recollect.evaluation import duplicates
 from recollect.model.archive import MoveReport, Stats
@@ -28,7 +29,6 @@ from recollect.model.format import format_count
 from recollect.model.scope import Scope
 from recollect.model.timeline import RollupReport
 from recollect.render import json_values
-from recollect.render.tables import TextTable
 
 SUGGESTED_EMBEDDERS = ("minilm", "wordllama", "hashing")
 """Embedder names offered by shell completion."""
@@ -191,8 +191,35 @@ def calibrate(embedder: str | None, pairs: IO[bytes] | None, as_json: bool) -> N
     if as_json:
         output.print_json(duplicates.calibration_to_json(calibration))
     else:
-        output.print_table(duplicates.calibration_table(calibration))
-        output.print_note(duplicates.describe_calibration(calibration))
+        output.print_table(calibration_table(calibration))
+        output.print_note(describe_calibration(calibration))
+
+
+def calibration_table(found: duplicates.Calibration) -> TextTable:
+    """Return the figures as a table: the full decision next to similarity alone."""
+    rows = [
+        (
+            f"{row.threshold:.2f}",
+            _format_known_share(row.precision),
+            _format_known_share(row.recall),
+            _format_known_share(alone.precision),
+            _format_known_share(alone.recall),
+        )
+        for row, alone in zip(found.rows, found.by_similarity, strict=True)
+    ]
+    return TextTable(("threshold", "precision", "recall", "by similarity alone", "recall"), rows)
+
+
+def describe_calibration(found: duplicates.Calibration) -> str:
+    """Describe the best threshold for the embedder, and the setting to use it."""
+    setting = f'[duplicates] by_embedder = {{ "{found.embedder}" = {found.threshold:g} }}'
+    return (
+        f"{found.embedder} on {found.pairs} pairs: the best threshold is {found.threshold:g}; to use it, set {setting}"
+    )
+
+
+def _format_known_share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 @click.command(short_help="Count what a store holds.")

@@ -15,10 +15,10 @@ from recollect.cli import output
 from recollect.cli.memories import remember
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.recall import recall, search, why
+from recollect.cli.tables import TextStyle
 from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render.tables import TextStyle
 
 TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
 EMBEDDER = "wordllama"

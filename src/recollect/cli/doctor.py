@@ -31,13 +31,13 @@ from recollect.cli.doctor_checks import (
     warning,
 )
 from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.tables import Paint, TextStyle, paint_plain
 from recollect.config import Settings
 from recollect.config.loader import render_settings_json, render_settings_toml
 from recollect.errors import RecollectError
 from recollect.factory import is_database, refuse_url
 from recollect.model.format import format_count, make_printable
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render.tables import Paint, TextStyle, paint_plain
 from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import click
 
 from recollect.cli import formatting, options, output
 from recollect.cli.options import F, StoreTarget, pass_target
+from recollect.cli.tables import MIN_TEXT_COLUMNS, LongColumn, Paint, TextStyle, TextTable, paint_plain, truncate
 from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES
 from recollect.lifecycle.episodes import FailureMode, Similar
 from recollect.model.draft import Created
@@ -21,7 +22,6 @@ from recollect.model.format import format_count, format_moment, make_printable
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.render import json_values
-from recollect.render.tables import MIN_TEXT_COLUMNS, LongColumn, Paint, TextStyle, TextTable, paint_plain, truncate
 
 
 def _limit_option(default: int) -> Callable[[F], F]:

@@ -145,6 +145,7 @@ def evaluate(
     recollect eval judgements --profile default --profile mine.toml
     recollect eval judgements --compare default mine.toml --store judged.db --report report.html
     """
+    from recollect.cli import evaluation_output
     from recollect.evaluation import html_report as html
     from recollect.evaluation import report
     from recollect.evaluation.judgments import read_judgments
@@ -167,7 +168,7 @@ def evaluate(
     if as_json:
         output.print_json(report.report_to_json(evaluation))
     else:
-        output.print_lines(report.format_report(evaluation, output.paint))
+        output.print_lines(evaluation_output.format_report(evaluation, output.paint))
     if page is not None:
         output.print_note(f"the report is in {make_printable(str(page))}")
 

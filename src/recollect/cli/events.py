@@ -18,6 +18,7 @@ from recollect.cli.files import open_rereadable
 from recollect.cli.formatting import format_day, format_headline
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import ReportProgress, progress_bar
+from recollect.cli.tables import Paint, TextStyle, TextTable, paint_plain
 from recollect.engine.engine import Engine
 from recollect.engine.events import MAX_AROUND_EVENTS, EventExtraction
 from recollect.engine.import_files import ImportSource
@@ -32,7 +33,6 @@ from recollect.model.scope import Scope
 from recollect.model.timeline import Entity, EntityNeighbors, GripExpansion, TimelinePage, Topic, TopicRefreshReport
 from recollect.render import json_values
 from recollect.render.json_values import Extractions
-from recollect.render.tables import Paint, TextStyle, TextTable, paint_plain
 
 
 @click.command(short_help="Keep what happened as events.")

@@ -18,6 +18,7 @@ from recollect.cli import formatting, options, output
 from recollect.cli.files import open_rereadable
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import ReportProgress, progress_bar
+from recollect.cli.tables import Paint, TextStyle, paint_plain
 from recollect.engine.engine import Engine
 from recollect.engine.extract import ExtractionResult
 from recollect.engine.import_files import ImportSource, read_drafts
@@ -33,7 +34,6 @@ from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.render.json_values import Extractions, extraction_fields, sum_model_usage
-from recollect.render.tables import Paint, TextStyle, paint_plain
 
 EXTRACTED_VERB = "extracted"
 """The verb for error messages: nothing was *extracted* from a file that cannot be read."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
 from typing import assert_never
 
+from recollect.cli.tables import MIN_TEXT_COLUMNS, Paint, TextStyle, TextTable, paint_plain, truncate, wrap_at_commas
 from recollect.model.context import Usage
 from recollect.model.draft import (
     Changed,
@@ -51,7 +52,6 @@ from recollect.ranking.why import (
     format_start,
     tokens_left,
 )
-from recollect.render.tables import MIN_TEXT_COLUMNS, Paint, TextStyle, TextTable, paint_plain, truncate, wrap_at_commas
 
 MAX_BAR_BLOCKS = 20
 """Length of the longest bar, in blocks."""

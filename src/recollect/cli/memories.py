@@ -14,6 +14,7 @@ from recollect import factory
 from recollect.cli import formatting, options, output
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import find_replacements
+from recollect.cli.tables import Paint, TextStyle, paint_plain
 from recollect.engine.engine import Engine
 from recollect.model.archive import ErasureReceipt, SweepReport
 from recollect.model.draft import read_draft
@@ -21,7 +22,6 @@ from recollect.model.enums import Kind, Status
 from recollect.model.format import format_count, make_printable
 from recollect.model.scope import Scope
 from recollect.render import json_values
-from recollect.render.tables import Paint, TextStyle, paint_plain
 
 
 @click.command(cls=options.TextCommand, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")

@@ -17,6 +17,7 @@ import click
 
 from recollect.cli import formatting
 from recollect.cli.options import StoreTarget
+from recollect.cli.tables import TextStyle, TextTable, format_aligned, format_tabs
 from recollect.engine.engine import Engine
 from recollect.errors import RecollectError, suggest
 from recollect.model.draft import Reactivated, Receipt, Refused, Superseded, Unchanged, Updated
@@ -26,7 +27,6 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking.result import Ranking
 from recollect.render import json_values
-from recollect.render.tables import TextStyle, TextTable, format_aligned, format_tabs
 from recollect.retrieval.eligibility import Barrier
 
 MAX_TABLE_COLUMNS = 120

@@ -15,6 +15,7 @@ from recollect.cli import formatting, options, output
 from recollect.cli.files import write_atomically
 from recollect.cli.options import F, StoreTarget, pass_target
 from recollect.cli.output import ReportProgress
+from recollect.cli.tables import TextTable
 from recollect.engine.engine import Engine
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.enums import Level, Status, parse_choice
@@ -35,7 +36,6 @@ from recollect.model.plan import (
 from recollect.model.scope import Scope
 from recollect.render import json_values
 from recollect.render.json_values import INDEX_JOBS, plan_fields, run_fields, run_id_fields
-from recollect.render.tables import TextTable
 
 DAYS_RANGE = click.IntRange(min=1)
 

@@ -131,7 +131,7 @@ def tune(
     recollect profiles tune judgements more-judgements --profile mine.toml --out mine-2.toml
     recollect profiles tune --from-feedback --scope acme/ana --scope acme/ben --out mine.toml
     """
-    from recollect.evaluation import tuned_profile
+    from recollect.cli import evaluation_output
     from recollect.evaluation.tuned_profile import file_stem, next_profile, tuning_report_to_json
 
     if from_feedback:
@@ -163,7 +163,7 @@ def tune(
     if as_json:
         output.print_json({**tuning_report_to_json(tuned), "written": [target.name, report] if better else []})
     else:
-        output.print_lines(tuned_profile.format_tuning(tuned, output.paint))
+        output.print_lines(evaluation_output.format_tuning(tuned, output.paint))
     if not better:
         remedy = "; --force writes it anyway" if tuned.tuning.changed and not from_feedback else ""
         raise RecollectError(f"{str(target)!r} was not written because the profile is no better than before{remedy}")

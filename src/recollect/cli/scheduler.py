@@ -16,11 +16,11 @@ import click
 from recollect import factory
 from recollect.cli import options, output
 from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.tables import TextTable
 from recollect.errors import RecollectError
 from recollect.jobs.scheduler import JOBS, JobFailure, Scheduler
 from recollect.model.format import format_moment, make_printable
 from recollect.model.plan import JobOccurrence, JobState, JobStatus
-from recollect.render.tables import TextTable
 
 EXIT_JOB_FAILED = 1
 """The exit code if a job failed."""

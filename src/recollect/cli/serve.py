@@ -12,13 +12,13 @@ from recollect.api.auth import WHOLE_STORE, Grant, Reach, Right
 from recollect.api.keys import ApiKey, KeyFile, describe_key, issue_key
 from recollect.cli import options, output
 from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.tables import TextTable
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.enums import Provenance, parse_choice
 from recollect.model.format import format_moment
 from recollect.model.scope import as_scope
 from recollect.ranking.candidates_json import parse_datetime
 from recollect.ranking.profile_toml import DURATION_PATTERN, DURATION_UNITS
-from recollect.render.tables import TextTable
 from recollect.server.authenticator import keys_path
 
 PORT_RANGE = click.IntRange(0, 65_535)

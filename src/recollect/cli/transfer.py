@@ -30,6 +30,7 @@ from recollect.cli.extract import (
 from recollect.cli.files import RereadableLines, open_rereadable, write_atomically
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import progress_bar
+from recollect.cli.tables import Paint, TextStyle, paint_plain
 from recollect.engine import archive_format, transfer
 from recollect.engine.engine import Engine
 from recollect.engine.import_files import (
@@ -52,7 +53,6 @@ from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.render import json_values
 from recollect.render.json_values import Extractions, extraction_fields
-from recollect.render.tables import Paint, TextStyle, paint_plain
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")

@@ -14,7 +14,6 @@ from recollect.errors import FieldError, InvalidInput, show, suggest
 from recollect.model import validation
 from recollect.model.enums import Kind
 from recollect.protocols import Embedder
-from recollect.render.tables import TextTable
 from recollect.text.paraphrase import paraphrase_key_of
 
 PAIR_LABELS = ("same", "update", "other")
@@ -148,29 +147,6 @@ def _read_pair(line: str, number: int) -> LabeledPair:
         raise error.at_line(number) from error
 
 
-def calibration_table(found: Calibration) -> TextTable:
-    """Return the figures as a table: the full decision next to similarity alone."""
-    rows = [
-        (
-            f"{row.threshold:.2f}",
-            _format_share(row.precision),
-            _format_share(row.recall),
-            _format_share(alone.precision),
-            _format_share(alone.recall),
-        )
-        for row, alone in zip(found.rows, found.by_similarity, strict=True)
-    ]
-    return TextTable(("threshold", "precision", "recall", "by similarity alone", "recall"), rows)
-
-
-def describe_calibration(found: Calibration) -> str:
-    """Describe the best threshold for the embedder, and the setting to use it."""
-    setting = f'[duplicates] by_embedder = {{ "{found.embedder}" = {found.threshold:g} }}'
-    return (
-        f"{found.embedder} on {found.pairs} pairs: the best threshold is {found.threshold:g}; to use it, set {setting}"
-    )
-
-
 def calibration_to_json(found: Calibration) -> dict[str, Any]:
     """Return the calibration as JSON."""
     return {
@@ -185,7 +161,3 @@ def calibration_to_json(found: Calibration) -> dict[str, Any]:
 def _threshold_to_json(row: ThresholdFigures) -> dict[str, Any]:
     counted = {"taken": row.taken, "right": row.right, "same": row.same}
     return {"threshold": row.threshold, "precision": row.precision, "recall": row.recall, **counted}
-
-
-def _format_share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

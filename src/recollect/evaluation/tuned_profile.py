@@ -1,6 +1,6 @@
 """A tuned profile and its report: how much it gains, without any text from the data.
 
-The report is written as JSON beside the profile, and printed as lines of text.
+The report is written as JSON beside the profile.
 """
 
 import re
@@ -9,18 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from recollect.errors import InvalidInput
 from recollect.evaluation import feedback_data
-from recollect.evaluation.feedback_data import WORTH_BY_USE, FeedbackOrigin, describe_left_out
+from recollect.evaluation.feedback_data import FeedbackOrigin
 from recollect.evaluation.judgments import Judgments
 from recollect.evaluation.measures import Interval, MeanDifference, bootstrap_intervals, compare_paired
 from recollect.evaluation.report import (
-    MAX_LINE_WIDTH,
     difference_to_json,
-    format_p_value,
-    format_share,
     interval_to_json,
 )
 from recollect.evaluation.training_set import (
@@ -46,7 +41,6 @@ from recollect.ranking.tuning_report_check import (
     WORTH_MEASURE,
     fingerprint,
 )
-from recollect.render.tables import Paint, TextStyle, TextTable, format_aligned, paint_plain
 
 REPORT_SUFFIX = ".report.json"
 """The suffix of a report's file name, after the stem of the profile's file name."""
@@ -346,102 +340,3 @@ def _compute_gain(before: tuple[Floats, ...], held_out: tuple[Floats, ...]) -> M
 def _mean_figure(values: tuple[Floats, ...]) -> MeanFigure:
     (interval,) = bootstrap_intervals(equalize(values)[:, None].tolist())
     return MeanFigure(mean_of_means(values), interval)
-
-
-HELD_OUT_HEADER = ("", "before", "after", "gain", "95 %", "p")
-NUMBERS_HEADER = ("number", "before", "after", "in the folds")
-
-
-def format_tuning(tuned: TunedProfile, paint: Paint = paint_plain) -> Iterator[str]:
-    """Yield the report as lines of text."""
-    tuning, start = tuned.tuning, tuned.tuning.profile
-    yield f"{start.name} {start.version} on {tuned.amount}, embedder {make_printable(tuned.embedder)}"
-    if isinstance(tuned.origin, FeedbackOrigin):
-        yield from _format_feedback(tuned.origin)
-    yield ""
-    yield paint(TextStyle.STRONG, f"held out by {tuned.origin.held_by}, in {format_count(len(tuning.folds), 'fold')}")
-    yield from format_aligned(
-        TextTable(HELD_OUT_HEADER, [_held_out_cells(row) for row in tuned.rows]), MAX_LINE_WIDTH, paint
-    )
-    yield ""
-    yield paint(TextStyle.STRONG, "fitted to all queries (optimistic)")
-    rows = [(_row_name(row), _format_figure(row.before), _format_figure(row.after)) for row in tuned.rows]
-    yield from format_aligned(TextTable(("", "before", "after"), rows), MAX_LINE_WIDTH, paint)
-    yield ""
-    yield from format_aligned(TextTable(NUMBERS_HEADER, list(_number_cells(tuned))), MAX_LINE_WIDTH, paint)
-    yield ""
-    yield from (paint(TextStyle.STRONG, line) for line in _format_warnings(tuned))
-    yield _format_verdict(tuned)
-
-
-def _format_warnings(tuned: TunedProfile) -> Iterator[str]:
-    """Yield a warning if the folds disagree on any number."""
-    unsettled = [
-        f"{_number_name(one)} ({_format_range(one.folds)})"
-        for one in tuned_numbers(tuned.tuning)
-        if one.tuned and not one.settled
-    ]
-    if unsettled:
-        yield f"the folds disagree on {', '.join(unsettled)}: {tuned.origin.remedy} before you rely on it"
-
-
-def _format_verdict(tuned: TunedProfile) -> str:
-    """Describe whether the gain carries over to held-out data."""
-    if not tuned.tuning.changed:
-        return "tuning found no improvement: no change of a weight or floor gains enough"
-    gain = tuned.tuning.gain
-    summary = f"held-out queries gained {gain.mean:+.4f}"
-    if tuned.tuning.carries_over:
-        return f"{summary}, p {format_p_value(gain.p)}"
-    reason = ", which may be chance" if gain.mean > 0.0 else ""
-    return f"tuning found no improvement that carries over: {summary}{reason}"
-
-
-def _format_feedback(learned: FeedbackOrigin) -> Iterator[str]:
-    """Yield how many votes there were, which contexts were left out, and the position bias."""
-    uses = ", ".join(
-        f"{count} {use.value}" for use in WORTH_BY_USE if (count := learned.votes.count_by_use.get(use, 0))
-    )
-    by = f", by {format_count(learned.votes.principals, 'principal')}" if learned.votes.principals else ""
-    yield f"votes: {uses}{by}"
-    yield from (f"left out: {reason}" for reason in describe_left_out(learned.left_out))
-    if learned.unplaced_contexts:
-        contexts = format_count(learned.unplaced_contexts, "context")
-        yield f"{contexts} with erased memories: position bias is not corrected in them"
-    fifth = learned.position_bias.propensities(np.array([5])).item()
-    yield f"position bias: the fifth place is looked at {fifth:.2f} times as often as the first; this is corrected for"
-
-
-def _held_out_cells(row: MeasureRow) -> tuple[str, ...]:
-    gained = row.gain
-    interval = f"[{gained.interval.low:+.3f}, {gained.interval.high:+.3f}]"
-    return (
-        _row_name(row),
-        _format_figure(row.before),
-        _format_figure(row.held_out),
-        f"{gained.mean:+.3f}",
-        interval,
-        format_p_value(gained.p),
-    )
-
-
-def _row_name(row: MeasureRow) -> str:
-    return row.measure if row.folder is None else f"{make_printable(row.folder)} {row.measure}"
-
-
-def _format_figure(figure: MeanFigure) -> str:
-    return f"{format_share(figure.mean)} [{format_share(figure.interval.low)}, {format_share(figure.interval.high)}]"
-
-
-def _number_cells(tuned: TunedProfile) -> Iterator[tuple[str, ...]]:
-    for one in tuned_numbers(tuned.tuning):
-        folds = _format_range(one.folds) if one.tuned else "unchanged: does not vary in this data"
-        yield _number_name(one), f"{one.before:.4g}", f"{one.after:.4g}", folds
-
-
-def _number_name(one: TunedNumber) -> str:
-    return one.signal if one.what == "weight" else f"{one.signal}, {one.what}"
-
-
-def _format_range(folds: Sequence[float]) -> str:
-    return f"{min(folds):.4f} to {max(folds):.4f}"

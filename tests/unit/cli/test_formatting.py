@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from recollect.cli import extract, formatting
+from recollect.cli.tables import TextStyle
 from recollect.model.context import NO_USAGE, Usage
 from recollect.model.conversation import Extract, Extraction
 from recollect.model.draft import (
@@ -30,7 +31,6 @@ from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.result import Proof, StopReason
 from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.why import Barred, Outranked, Ranked, SignalChange, Unpacked, why_ranked
-from recollect.render.tables import TextStyle
 from recollect.retrieval.eligibility import Barrier
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.tables import table

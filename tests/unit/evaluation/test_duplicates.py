@@ -5,6 +5,7 @@ import json
 import pytest
 
 from recollect.admission.policy import DEFAULT_DUPLICATE_THRESHOLD, MEASURED_THRESHOLDS, DuplicatesPolicy
+from recollect.cli.admin import calibration_table, describe_calibration
 from recollect.errors import FieldError, InvalidInput
 from recollect.evaluation import duplicates
 from recollect.evaluation.duplicates import (
@@ -88,5 +89,5 @@ def test_a_calibration_is_told_as_rows_and_as_fields() -> None:
         "right": 1,
         "same": 1,
     }
-    assert duplicates.calibration_table(found).rows[0][:3] == ("0.50", "1.000", "1.000")
-    assert '"hashing-256" = ' in duplicates.describe_calibration(found)
+    assert calibration_table(found).rows[0][:3] == ("0.50", "1.000", "1.000")
+    assert '"hashing-256" = ' in describe_calibration(found)

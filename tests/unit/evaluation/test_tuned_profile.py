@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.cli.evaluation_output import format_tuning
 from recollect.errors import InvalidInput, ProfileError
 from recollect.evaluation.measures import compare_paired
 from recollect.evaluation.training_set import JudgmentTrainingSet, mean_of_means
@@ -16,7 +17,6 @@ from recollect.evaluation.tuned_profile import (
     TunedProfile,
     build_tuned_profile,
     file_stem,
-    format_tuning,
     next_profile,
     next_version,
     refuse_duplicate_folders,

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.render.tables import (
+from recollect.cli.tables import (
     COLUMN_GAP,
     MIN_TEXT_COLUMNS,
     LongColumn,
