@@ -33,6 +33,18 @@ def test_a_head_that_is_too_large_is_refused_at_every_path_before_any_key(tmp_pa
         assert httpx.get(f"{server.url}/health/live", timeout=LONG).status_code == 200
 
 
+def test_a_wish_for_another_protocol_is_ignored_without_a_word(tmp_path: Path) -> None:
+    with served(str(tmp_path / "a.db"), tmp_path / "own", "--no-scheduler", others=("--no-grpc",)) as server:
+        for protocol in ("h2c", "websocket"):
+            wish = {"Connection": "Upgrade", "Upgrade": protocol}
+            assert httpx.get(f"{server.url}/health/live", headers=wish, timeout=LONG).status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ended() == 0
+        assert [
+            one["event"] for one in server.events() if "pgrade" in one["event"] or "WebSocket" in one["event"]
+        ] == []
+
+
 @pytest.mark.parametrize("path", ["/v1/stats", "/mcp"])
 def test_what_is_still_being_sent_is_nothing_under_way_when_it_is_told_to_end(path: str, tmp_path: Path) -> None:
     settings = ("server.drain_seconds=600", "server.seconds=600")

@@ -12,7 +12,7 @@ import recollect
 from tests.golden.command_line import ENVIRONMENT
 
 HEAVY_PACKAGES = (
-    *("Stemmer", "agents", "anthropic", "anyio", "apsw", "asyncio", "click", "cronsim", "google", "grpc", "httptools"),
+    *("Stemmer", "agents", "anthropic", "anyio", "apsw", "asyncio", "click", "cronsim", "google", "grpc", "h11"),
     *("httpx", "jsonschema", "langgraph", "mcp", "mcp_types", "numpy", "onnx", "onnxruntime", "openai", "psycopg"),
     *("prometheus_client", "psycopg_pool", "pydantic", "pydantic_ai", "pydantic_core", "pydantic_settings", "rich"),
     *("starlette", "tokenizers", "tzdata", "uvicorn", "yaml"),

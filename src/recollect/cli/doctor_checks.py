@@ -196,7 +196,7 @@ def check_re_embedding(pending: Sequence[Encoder], dismissed: int) -> Iterator[C
 
 
 SERVER_PACKAGES: Sequence[str] = (
-    *("grpcio", "grpcio-health-checking", "httptools", "mcp", "prometheus-client", "protobuf", "starlette", "uvicorn"),
+    *("grpcio", "grpcio-health-checking", "h11", "mcp", "prometheus-client", "protobuf", "starlette", "uvicorn"),
 )
 """The packages of the `server` extra."""
 

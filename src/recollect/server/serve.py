@@ -43,7 +43,8 @@ from recollect.server import telemetry
 from recollect.server.authenticator import Authentication, create_authentication, create_host_policy
 from recollect.server.health import DEGRADED_MODES, create_monitor
 from recollect.server.http.app import create_app
-from recollect.server.http.connection import LimitedHttpConnection, require_known_uvicorn
+from recollect.server.http.connection import LimitedHttpConnection
+from recollect.server.http.middleware import MAX_HEAD_BYTES
 from recollect.server.telemetry import Metrics
 
 MCP_PATH = "/mcp"
@@ -167,7 +168,6 @@ def serve(
 
     `print_line` prints the lines at the start.
     """
-    require_known_uvicorn()
     settings = options.settings.server
     authentication = create_authentication(settings)
     with _listen(settings.host, settings.port) as listener, open_engine() as engine:
@@ -321,6 +321,7 @@ def _uvicorn_config(app: ASGIApp, drain: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=LimitedHttpConnection,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         ws="none",
         loop="asyncio",
         lifespan="on",

@@ -90,6 +90,12 @@ def configure_logging() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_upgrade_warning)
+
+
+def _is_no_upgrade_warning(record: logging.LogRecord) -> bool:
+    """Return False for uvicorn's warnings about an upgrade request, which it rightly ignores."""
+    return record.funcName != "_unsupported_upgrade_warning"
 
 
 def log_request(request: RequestOutcome) -> None:

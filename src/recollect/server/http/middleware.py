@@ -1,7 +1,7 @@
 """HTTP middleware, problem responses as in RFC 9457, and checks of headers and body size.
 
-`EdgeMiddleware` refuses foreign hosts and turns every error into a problem response. A header that matters may occur
-only once: other programs may read the other one of two.
+`EdgeMiddleware` refuses large heads and foreign hosts, and turns every error into a problem response. A header that
+matters may occur only once: other programs may read the other one of two.
 """
 
 import asyncio
@@ -22,6 +22,14 @@ from recollect.api.problems import Problem, ProblemCode, log_internal_error, pro
 from recollect.errors import InvalidInput, Overdue, RecollectError, ServerBusy, TooLarge, show
 
 TRANSPORT = "http"
+
+MAX_HEAD_BYTES = 65_536
+"""Maximum size of the head of a request."""
+
+MAX_HEADERS = 256
+"""Maximum number of headers."""
+
+HEAD_TOO_LARGE_MESSAGE = f"the request head has more than {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} headers; send less"
 JSON_MEDIA_TYPE = "application/json"
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
@@ -141,7 +149,7 @@ SHUTDOWN_ERROR = ServerBusy(
 
 
 class EdgeMiddleware:
-    """Refuses requests to foreign hosts, and turns every error into a problem response."""
+    """Refuses large heads and foreign hosts, and turns every error into a problem response."""
 
     def __init__(self, app: ASGIApp, dispatcher: Dispatcher) -> None:
         self._app, self._dispatcher = app, dispatcher
@@ -161,7 +169,7 @@ class EdgeMiddleware:
             await send(message)
 
         try:
-            self._require_allowed_host(scope)
+            self._require_acceptable_head(scope)
             await self._app(scope, receive, send_response)
         except ClientDisconnect:
             return
@@ -175,8 +183,9 @@ class EdgeMiddleware:
             if not started:
                 await problem_response(problem)(scope, receive, send_response)
 
-    def _require_allowed_host(self, scope: Scope) -> None:
+    def _require_acceptable_head(self, scope: Scope) -> None:
         try:
+            refuse_large_head(scope)
             require_allowed_host(self._dispatcher.host_policy, Headers(scope=scope).getlist)
         except RecollectError as error:
             self._dispatcher.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
@@ -205,6 +214,15 @@ def refuse_duplicate_headers(get_values: GetHeaderValues, names: Iterable[str]) 
     """Raise InvalidInput if any of these headers occurs twice."""
     for name in names:
         read_single_header(get_values, name)
+
+
+def refuse_large_head(scope: Scope) -> None:
+    """Raise HttpProblem if a head is too large that arrived in one piece; the connection refuses all others."""
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    size += sum(len(name) + len(value) for name, value in scope["headers"])
+    if size > MAX_HEAD_BYTES or len(scope["headers"]) > MAX_HEADERS:
+        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        raise HttpProblem(status, HEAD_TOO_LARGE_MESSAGE, {"Connection": "close"})
 
 
 def require_allowed_host(policy: HostPolicy, get_values: GetHeaderValues) -> None:

@@ -21,6 +21,13 @@ from recollect.model.enums import Provenance
 from recollect.server.health import Health
 from recollect.server.http import middleware
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
+from recollect.server.http.middleware import (
+    HEAD_TOO_LARGE_MESSAGE,
+    MAX_HEAD_BYTES,
+    MAX_HEADERS,
+    HttpProblem,
+    refuse_large_head,
+)
 from tests.tables import table
 from tests.unit.api.least import least
 
@@ -123,6 +130,34 @@ def raw(scene: Scene, method: str, path: str, headers: list[tuple[str, str]]) ->
     scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b""}
     asyncio.run(scene.app({**scope, "headers": given, "http_version": "1.1", "scheme": "http"}, receive, send))
     return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+@table(
+    ("path", "headers"),
+    [
+        ("/health/live", [(f"x-{number}", "y") for number in range(MAX_HEADERS)]),
+        ("/v1/stats", [("x", "a" * MAX_HEAD_BYTES)]),
+        (f"/{'a' * MAX_HEAD_BYTES}", []),
+        (f"/mcp/{'a' * MAX_HEAD_BYTES}", []),
+    ],
+    ids=lambda one: str(one)[:20],
+)
+def test_a_head_that_is_too_large_is_refused_at_every_path(
+    path: str, headers: list[tuple[str, str]], standing: Scene
+) -> None:
+    status, told = raw(standing, "GET", path, [("host", f"127.0.0.1:{PORT}"), *headers])
+    assert (status, told["detail"]) == (431, HEAD_TOO_LARGE_MESSAGE)
+
+
+def test_a_head_may_have_as_many_headers_and_be_as_large_as_it_is_said() -> None:
+    most = [(b"x", b"")] * (MAX_HEADERS - 1)
+    room = MAX_HEAD_BYTES - len(b"/") - len(b"a=b") - len(most) - len(b"y")
+    scope = {"raw_path": b"/", "query_string": b"a=b", "headers": [*most, (b"y", b"a" * room)]}
+    refuse_large_head(scope)
+    with pytest.raises(HttpProblem):
+        refuse_large_head({**scope, "headers": [*most, (b"y", b"a" * (room + 1))]})
+    with pytest.raises(HttpProblem):
+        refuse_large_head({**scope, "headers": [*most, (b"x", b""), (b"x", b"")]})
 
 
 def test_a_page_of_the_server_itself_may_ask(standing: Scene) -> None:

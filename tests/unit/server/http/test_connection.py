@@ -9,21 +9,10 @@ from typing import Any
 
 import pytest
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.server.http.connection import (
-    MAX_HEAD_BYTES,
-    MAX_HEADERS,
-    NO_UPGRADE_MESSAGE,
-    SHUTDOWN_MESSAGE,
-    TOO_LARGE_MESSAGE,
-    LimitedHttpConnection,
-    require_known_uvicorn,
-)
-from recollect.server.serve import build_options, serve
+from recollect.server.http.connection import SHUTDOWN_MESSAGE, LimitedHttpConnection
+from recollect.server.http.middleware import HEAD_TOO_LARGE_MESSAGE, MAX_HEAD_BYTES
 from tests.tables import table
 
 LONG = 60.0
@@ -101,7 +90,13 @@ async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, p
 async def a_place(takes: float = 0.0, app: type[Asked] = Asked) -> AsyncIterator[Place]:
     asked, state = app(takes), ServerState()
     config = uvicorn.Config(
-        asked, http=LimitedHttpConnection, ws="none", lifespan="off", log_config=None, access_log=False
+        asked,
+        http=LimitedHttpConnection,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
     )
     loop = asyncio.get_running_loop()
     made = await loop.create_server(
@@ -130,10 +125,6 @@ def of(answer: bytes) -> tuple[int, bytes]:
     return int(head.split()[1]), body
 
 
-def numbered(count: int) -> bytes:
-    return b"".join(b"x-%d: y\r\n" % number for number in range(count))
-
-
 WISH = (
     b"POST / HTTP/1.1\r\n"
     + HOST
@@ -143,73 +134,55 @@ SMUGGLED = b"GET /smuggled HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
 LENGTH = b"Content-Length: %d\r\n\r\n" % len(SMUGGLED)
 
 
-def test_a_wish_for_another_protocol_is_ignored_and_the_body_stays_a_body() -> None:
-    length = b"Content-Length: %d\r\n" % len(SMUGGLED)
+@table("wish", [WISH, WISH.replace(b"Upgrade: h2c", b"uPGRADE: h2c"), WISH.replace(b"h2c", b"websocket")])
+def test_a_wish_for_another_protocol_is_ignored_and_the_body_stays_a_body(wish: bytes) -> None:
     last = b"GET /last HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
-    for head in (WISH, WISH.replace(b"Upgrade: h2c", b"uPGRADE: h2c")):
-        request = head + length + b"\r\n"
-        for pieces in (
-            [request + SMUGGLED, last],
-            [request, SMUGGLED, last],
-            [request[:30], request[30:], SMUGGLED, last],
-        ):
-            answers = told(*pieces)
-            assert answers.count(b"HTTP/1.1 200") == 2
-            assert b"1 5 %d" % len(SMUGGLED) in answers
+    request = wish + LENGTH
+    cut = wish.index(b"grade")
+    for pieces in (
+        [request + SMUGGLED, last],
+        [request, SMUGGLED, last],
+        [request[:cut], request[cut:], SMUGGLED, last],
+        [request + SMUGGLED + last],
+    ):
+        answers = told(*pieces)
+        assert answers.count(b"HTTP/1.1 ") == answers.count(b"HTTP/1.1 200") == 2
+        assert b"1 5 %d" % len(SMUGGLED) in answers
 
 
-def test_what_was_sent_before_a_wish_that_cannot_be_ignored_is_answered_first() -> None:
+def test_requests_that_are_sent_at_once_are_answered_in_their_order() -> None:
     first = b"POST /first HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n\r\ntea"
-    answers = told(first + first + WISH + LENGTH + SMUGGLED)
-    assert answers.count(b"HTTP/1.1 200") == 2
-    assert answers.count(b"6 2 3") == 2
-    assert answers.endswith(NO_UPGRADE_MESSAGE.encode())
-    assert answers.count(b"HTTP/1.1 ") == 3
+    answers = told(first + first + b"GET /last HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+    assert (answers.count(b"HTTP/1.1 200"), answers.count(b"6 2 3")) == (3, 2)
+    assert answers.index(b"6 2 3") < answers.index(b"5 2 0")
 
 
-def told_in_pieces(first: bytes, *rest: bytes) -> bytes:
-    """What somebody is told whose first piece has come before the next is sent."""
+LAST = HOST + b"Connection: close\r\n"
+
+
+def told_after(first: bytes, *rest: bytes) -> bytes:
+    """What somebody is told whose first piece has come before the rest is sent."""
 
     async def asked() -> bytes:
         async with a_place() as place:
             reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
             writer.write(first)
-            while not any(one._head_bytes for one in place.state.connections if isinstance(one, LimitedHttpConnection)):
+            while not any(
+                isinstance(one, LimitedHttpConnection) and one.conn.trailing_data[0] for one in place.state.connections
+            ):
                 await asyncio.sleep(0)
             return await answered(reader, writer, rest)
 
     return asyncio.run(asked())
 
 
-def test_a_wish_is_ignored_also_where_a_piece_begins_with_it() -> None:
-    cut = WISH.index(b"Upgrade: h2c")
-    last = b"GET /last HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
-    answers = told_in_pieces(WISH[:cut], WISH[cut:] + LENGTH, SMUGGLED, last)
-    assert answers.count(b"HTTP/1.1 200") == 2
-    assert b"1 5 %d" % len(SMUGGLED) in answers
-
-
-def test_a_wish_that_cannot_be_ignored_ends_the_connection_before_a_body_is_taken_for_a_request() -> None:
-    cut = WISH.index(b"grade: h2c")
-    answer = told_in_pieces(WISH[:cut], WISH[cut:] + LENGTH, SMUGGLED)
-    assert of(answer) == (400, NO_UPGRADE_MESSAGE.encode())
-    assert answer.count(b"HTTP/1.1 ") == 1
-
-
-LAST = HOST + b"Connection: close\r\n"
-
-
-def test_as_many_headers_as_there_may_be_are_taken_and_one_more_is_not() -> None:
-    most = numbered(MAX_HEADERS - 2)
-    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"\r\n")) == (200, b"1 %d 0" % MAX_HEADERS)
-    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"z: z\r\n\r\n")) == (431, TOO_LARGE_MESSAGE.encode())
-
-
-def test_a_head_is_taken_up_to_its_size_and_not_above_it() -> None:
+def test_a_head_that_comes_in_pieces_is_taken_up_to_its_size_and_not_above_it() -> None:
     just = b"a" * (MAX_HEAD_BYTES - 100)
-    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + b"X: " + just + b"\r\n\r\n")) == (200, b"1 3 0")
-    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + b"X: " + just + b"b" * 100 + b"\r\n\r\n"))[0] == 431
-    assert of(told(b"GET /" + b"a" * MAX_HEAD_BYTES + b" HTTP/1.1\r\n" + LAST + b"\r\n"))[0] == 431
+    begun = b"GET / HTTP/1.1\r\n" + LAST
+    assert of(told_after(begun, b"X: " + just + b"\r\n\r\n")) == (200, b"1 3 0")
+    refused = of(told_after(begun, b"X: " + just + b"b" * 100))
+    assert refused == (431, HEAD_TOO_LARGE_MESSAGE.encode())
+    assert of(told_after(b"GET /", b"a" * (MAX_HEAD_BYTES + 1)))[0] == 431
 
 
 @table("before", [b"", b"GET / HTTP/1.1\r\nX: ", b"GET / HTTP/1.1\r\nX", b"GET /"])
@@ -237,7 +210,7 @@ def test_what_follows_a_body_is_counted_as_well_and_is_no_header() -> None:
     head = b"POST / HTTP/1.1\r\n" + LAST + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
     assert of(told(head + b"Authorization: Bearer x\r\n\r\n")) == (200, b"1 3 1")
     assert of(told(head, b"Authorization: Bearer x\r\n\r\n")) == (200, b"1 3 1")
-    assert of(told(head, numbered(MAX_HEADERS) + b"\r\n"))[0] == 431
+    assert of(told(head, b"X: " + b"a" * MAX_HEAD_BYTES, b"a"))[0] == 431
 
 
 def test_each_request_of_a_connection_is_counted_by_itself_and_no_body_is() -> None:
@@ -341,7 +314,8 @@ def test_after_an_answer_a_head_is_not_waited_for_any_longer_whatever_else_came(
             monkeypatch.setattr("recollect.server.http.connection.HEAD_TIMEOUT_SECONDS", 0.05)
             writer.write(more)
             with contextlib.suppress(ConnectionError):  # it may end before the last of it has come
-                assert await reader.read() == b""
+                answer = await reader.read()
+                assert answer == b"" or of(answer)[0] == 400  # an empty line is not a request
             writer.close()
 
     asyncio.run(asked())
@@ -355,7 +329,7 @@ def test_an_empty_line_after_an_answer_is_no_reason_to_wait_for_ever(monkeypatch
             assert of(await reader.readuntil(b"no"))[0] == 401
             monkeypatch.setattr("recollect.server.http.connection.HEAD_TIMEOUT_SECONDS", 0.05)
             writer.write(b"\r\n")
-            assert await reader.read() == b""
+            assert of(await reader.read())[0] == 400
             writer.close()
 
     asyncio.run(asked())
@@ -400,16 +374,3 @@ def test_a_body_that_comes_soon_after_is_answered(monkeypatch: pytest.MonkeyPatc
         return answer
 
     assert of(asyncio.run(asked())) == (200, b"1 2 4")
-
-
-def test_a_uvicorn_that_tells_nothing_of_other_protocols_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    require_known_uvicorn()
-    monkeypatch.delattr(HttpToolsProtocol, "_unsupported_upgrade_warning")
-    told = list[str]()
-    with pytest.raises(InvalidInput, match="install uvicorn"):
-        serve(
-            build_options(":memory:", shown="nothing"),
-            lambda: recollect.open(":memory:", embedder="hashing"),
-            told.append,
-        )
-    assert told == []
