@@ -1,6 +1,6 @@
 """What recollect needs from outside: protocols, and no code."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vector
+    from recollect.model.table import Floats, Rows
+    from recollect.retrieval.eligibility import View
+    from recollect.retrieval.evidence import NearestRows
+    from recollect.retrieval.snapshot import Snapshot
+    from recollect.retrieval.vectors import Vector
 
 T = TypeVar("T")
 
@@ -265,7 +269,7 @@ def ignore_progress(done: int, total: int) -> None:
 
 
 class Store(Protocol):
-    """Stores memories and returns evidence for candidates; it never ranks. Thread-safe."""
+    """Stores memories and returns all that a view may see; it never ranks. Thread-safe."""
 
     @property
     def read_only(self) -> bool:
@@ -281,16 +285,12 @@ class Store(Protocol):
         """Return the model of the store's vectors, or None before there are any."""
         ...
 
-    def speakers(self, probe: "EvidenceRequest") -> frozenset[str]:
-        """Return all speakers of memories that may be recalled for the probe, whatever its query."""
+    def snapshot(self, view: "View") -> "Snapshot":
+        """Return every memory that the view may see as columns; never a shortlist."""
         ...
 
-    def mentions(self, probe: "EvidenceRequest") -> Mapping[MemoryId, Sequence[str]]:
-        """Return each memory that may be recalled for the probe, with the names it mentions, sorted."""
-        ...
-
-    def gather(self, probe: "EvidenceRequest") -> "RecallEvidence":
-        """Return evidence for every memory that the scope may see; never a shortlist."""
+    def load(self, snapshot: "Snapshot", rows: Sequence[int]) -> Sequence[Memory | None]:
+        """Return the memories of these rows as the snapshot has them, or None for one erased since."""
         ...
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
@@ -429,6 +429,23 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Run all queued changes and close the store; raises like `flush`."""
+        ...
+
+
+@runtime_checkable
+class VectorSearch(Protocol):
+    """A store that compares vectors in its database, for scopes whose vectors do not fit in memory."""
+
+    def nearest(self, snapshot: "Snapshot", vector: "Vector") -> "NearestRows":
+        """Return the nearest rows by an index, if there is one; the index may miss some."""
+        ...
+
+    def similarities(self, snapshot: "Snapshot", vector: "Vector", rows: "Rows") -> "Floats":
+        """Return the similarities of these rows, within `cosine_error_bound`; NaN where a vector is gone."""
+        ...
+
+    def exact_similarities(self, snapshot: "Snapshot", vector: "Vector", rows: "Rows") -> "Floats":
+        """Return the similarities of these rows to the last bit; NaN where a vector is gone."""
         ...
 
 

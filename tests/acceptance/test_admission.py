@@ -553,7 +553,7 @@ def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: ManualCl
             def __getattr__(self, name: str) -> Any:
                 return getattr(store, name)
 
-            def gather(self, probe: object) -> object:
+            def snapshot(self, view: object) -> object:
                 raise problem
 
         object.__setattr__(deps, "store", Failing())

@@ -18,10 +18,9 @@ from recollect.model.enums import Index, Kind, Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
-from recollect.retrieval.evidence import EvidenceRequest, Vector
-from recollect.retrieval.vectors import normalize_vector
+from recollect.retrieval.vectors import Vector, normalize_vector
 from recollect.testing import NOW
-from recollect.testing.builders import ManualClock, a_context_record, a_vote, ids
+from recollect.testing.builders import ManualClock, Probe, a_context_record, a_vote, ids
 from recollect.text.questions import QUESTION_END_CHARS
 
 ENCODER = Encoder("test", 3)
@@ -143,9 +142,9 @@ class Look:
     ways: tuple[int, ...]
     in_turns: bool
 
-    def probe(self, clock: ManualClock) -> EvidenceRequest:
+    def probe(self, clock: ManualClock) -> Probe:
         """The same, at the moment that the clock shows."""
-        return EvidenceRequest(
+        return Probe(
             scope=self.scope,
             at=clock.now + self.as_of,
             present=self.present,

@@ -30,7 +30,7 @@ class Sort:
         return settings(max_examples=max(settings().max_examples // self.share, 1))
 
     @contextmanager
-    def both(self, clock: ManualClock) -> Iterator[tuple[Store, Store]]:
+    def both(self, clock: ManualClock) -> Iterator[tuple[ReferenceStore, Store]]:
         """A plain store and one of this sort, both new, and by the same clock."""
         with self.new(clock) as tried:
             yield ReferenceStore(clock), tried

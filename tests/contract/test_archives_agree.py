@@ -26,6 +26,11 @@ def contexts(land: Land) -> Write:
     return Write(land, timedelta(0), tuple(("trace", one) for one in made))
 
 
+def but_for_commit(found: tuple[object, ...]) -> list[object]:
+    """What a store says, without the last commit: who took nothing of it has none."""
+    return [one for place, one in enumerate(found) if place != 4]
+
+
 def parts(land: Land) -> st.SearchStrategy[Scope | None]:
     """What may be exported: all, or what is of a scope."""
     return st.sampled_from([None, *land.scopes, land.nobody])
@@ -83,9 +88,7 @@ def test_a_new_store_that_takes_in_an_export_is_the_store_it_came_from(sort: Sor
                 assert exported(copy) == exported(tried)
                 for look in asked:
                     probe = look.probe(clock)
-                    expected = tried.gather(probe)
-                    got = replace(copy.gather(probe), commit=expected.commit)  # who took nothing of it has none
-                    assert found(got) == found(expected)
+                    assert but_for_commit(found(copy, probe)) == but_for_commit(found(tried, probe))
                 assert load(copy, plain) == load(copy, tried)
                 assert exported(copy) == exported(tried)
 

@@ -7,18 +7,20 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.ranking.bound_pruning import can_prune, prune_rows
+from recollect.ranking.bound_pruning import can_prune, prune
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank_candidates
-from recollect.ranking.selection import rank_table
-from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
+from recollect.ranking.selection import rank_evidence
+from recollect.retrieval.evidence import Evidence
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import ManualClock, candidates
+from recollect.testing.builders import ManualClock, Probe, gather
 from recollect.testing.reference_store import ReferenceStore
 from tests.contract.histories import ONE_ROOT, Look, Write, histories, looks
 from tests.contract.sorts import postgres
+from tests.evidence import drive
+from tests.plain_evidence import plain_evidence
 from tests.postgres import Server
 
 PROFILES = [builtin_profile(name) for name in sorted(BUILTIN_PROFILES) if can_prune(builtin_profile(name))]
@@ -28,16 +30,22 @@ def shown(ranking: Ranking) -> object:
     return [(one.id, float(one.score).hex(), one.explanation) for one in ranking]
 
 
-def by_bounds(found: RecallEvidence, probe: EvidenceRequest, profile: Profile, limit: int) -> Ranking:
+def by_bounds(store: PostgresStore, found: Evidence, probe: Probe, profile: Profile, limit: int) -> Ranking:
     """The best, as whoever does not trust an index finds them."""
-    assert found.nearby is not None
-    seen = prune_rows(found.table, profile, probe.at, limit=limit, rows=found.rows, nearby=found.nearby, trusting=False)
+    snapshot, vector = found.snapshot, found.query_vectors[0]  # type: ignore[index]
+    nearest = store.nearest(snapshot, vector)
+    pruning = prune(replace(found, asked=True), profile, probe.at, limit=limit, nearest=nearest, trusting=False)
+    seen = drive(
+        pruning,
+        lambda wanted: (store.exact_similarities if wanted.exact else store.similarities)(
+            snapshot, vector, wanted.rows
+        ),
+    )
     assert seen.proof.exact
-    fetch = replace(found, table=seen.table).candidates
-    return rank_table(seen.table, profile, probe.at, limit=limit, asked=True, fetch=fetch, rows=seen.rows)
+    return rank_evidence(seen.evidence, profile, probe.at, limit=limit, proof=seen.proof)
 
 
-def presently(look: Look, clock: ManualClock) -> EvidenceRequest:
+def presently(look: Look, clock: ManualClock) -> Probe:
     """What is asked, as one question about the present."""
     now = replace(look, present=True, known=None, commit=None, as_of=look.as_of * 0)
     return replace(now, ways=look.ways[:1] or (0,)).probe(clock)
@@ -70,15 +78,15 @@ def test_bounds_find_the_best_of_the_oracle(postgres_server: Server, postgres_te
                     event.apply(writer, clock)
                     continue
                 probe = replace(presently(event, clock), in_turns=False)
-                found = bare.gather(replace(probe, bounded=True))
+                found = gather(bare, replace(probe, remote_vectors=True))
                 expected = rank_candidates(
-                    candidates(plain.gather(probe)).values(), profile, probe.at, limit=limit, asked=True
+                    plain_evidence(plain, probe).candidates, profile, probe.at, limit=limit, asked=True
                 )
-                if found.nearby is None:  # there is nothing on its shelves whose vector could stay anywhere
+                if not found.snapshot.columns.has_remote_vectors:  # there is nothing whose vector could stay anywhere
                     assert not found.table.ids or plain.encoder() is None
                 else:
-                    stayed.append(len(found.nearby.rows))
-                    assert shown(by_bounds(found, probe, profile, limit)) == shown(expected)
+                    stayed.append(len(found.remote_rows))
+                    assert shown(by_bounds(bare, found, probe, profile, limit)) == shown(expected)
 
     holds()
     assert any(stayed)

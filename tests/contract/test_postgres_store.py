@@ -19,6 +19,7 @@ from recollect.testing.builders import (
     a_note,
     a_probe,
     candidates,
+    gather,
     ids,
     put,
     visible_ids,
@@ -92,12 +93,12 @@ def test_a_store_that_is_opened_again_finds_what_it_found(postgres_url: str) -> 
     first.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
     first.later(lambda writing: writing.trace(a_context_record("context", "a")))
     probes = [a_probe("what b says"), a_probe("what a says", known_at=NOW)]
-    before = [candidates(first.gather(probe)) for probe in probes]
+    before = [candidates(gather(first, probe)) for probe in probes]
     history = first.history(SCOPE, MemoryId("a"))
     first.close()
 
     again = PostgresStore(postgres_url, clock)
-    assert [candidates(again.gather(probe)) for probe in probes] == before
+    assert [candidates(gather(again, probe)) for probe in probes] == before
     assert again.history(SCOPE, MemoryId("a")) == history
     assert again.context(SCOPE, "context") == a_context_record("context", "a")
     assert again.encoder() == ENCODER
@@ -117,8 +118,8 @@ def test_what_was_to_be_done_later_is_done_before_the_store_is_closed(postgres_s
 def test_a_closed_store_is_refused(postgres_store_url: str) -> None:
     store = PostgresStore(postgres_store_url, ManualClock())
     put(store, a_note("a"))
-    found = store.gather(a_probe())
+    found = gather(store, a_probe())
     store.close()
-    for use in (store.encoder, lambda: put(store, a_note("b")), lambda: found.memories([0])):
+    for use in (store.encoder, lambda: put(store, a_note("b")), lambda: store.load(found.snapshot, [0])):
         with pytest.raises(StoreError, match="closed"):
             use()

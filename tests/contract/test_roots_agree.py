@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
-from recollect.retrieval.evidence import Vector
+from recollect.retrieval.vectors import Vector
 from recollect.testing.builders import ManualClock, ids
 from tests.contract import sorts
 from tests.contract.histories import ENCODER, IDS, ONE_ROOT, Look, Write, histories, memories, vectors
-from tests.contract.test_stores_agree import found
+from tests.contract.test_stores_agree import expected_of, found
 from tests.postgres import Server
 
 ELSEWHERE = [Scope.parse(path) for path in ("acme-labs", "acme-labs/ana", "zeta/acme")]
@@ -65,7 +65,7 @@ def test_a_root_is_found_as_if_it_were_alone(postgres_server: Server, postgres_t
                 else:
                     probe = event.probe(clock)
                     if tried.encoder() == plain.encoder():  # elsewhere somebody may have been the first with vectors
-                        assert found(tried.gather(probe)) == found(plain.gather(probe))
+                        assert found(tried, probe) == expected_of(plain, probe)
             for scope in ONE_ROOT.scopes:
                 assert tried.get(scope, ids(*IDS)) == plain.get(scope, ids(*IDS))
                 assert tried.usage(scope, ids(*IDS)) == plain.usage(scope, ids(*IDS))

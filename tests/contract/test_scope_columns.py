@@ -11,14 +11,14 @@ from recollect.model.context import Use
 from recollect.model.enums import Status
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.retrieval.evidence import EvidenceRequest
+from recollect.retrieval.eligibility import View
 from recollect.retrieval.scope_columns import NUMBER_FIELDS
+from recollect.retrieval.snapshot import MergedColumns
 from recollect.stores.sql.column_cache import ColumnCache
-from recollect.stores.sql.merged_columns import MergedColumns
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
 from recollect.testing import NOW
-from recollect.testing.builders import ENCODER, ManualClock, a_note, a_probe, candidates, ids, put, visible_ids
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_probe, candidates, gather, ids, put, visible_ids
 
 SCOPE, TEAM = Scope.parse("acme/ana"), Scope.parse("acme")
 
@@ -32,13 +32,13 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def view(store: SqliteStore, db: apsw.Connection, scope: Scope = SCOPE) -> MergedColumns:
     """All that the scope sees in this transaction."""
-    found, _ = store._column_cache.read(SqliteTransaction(db), EvidenceRequest(scope=scope, at=NOW), 1)
+    found, _ = store._column_cache.read(SqliteTransaction(db), View(scope=scope, at=NOW), 1)
     return found
 
 
 def recalled(view: MergedColumns) -> dict[MemoryId, tuple[float, float]]:
     """What may be recalled of it, each with its importance and how often it was served."""
-    mask, _ = view.find_eligible(EvidenceRequest(scope=SCOPE, at=NOW))
+    mask, _ = view.find_eligible(View(scope=SCOPE, at=NOW))
     rows = range(len(view.ids)) if mask is None else mask.nonzero()[0].tolist()
     return {view.ids[row]: (view.column("importance")[row], view.column("served")[row]) for row in rows}
 
@@ -60,7 +60,7 @@ def test_a_reader_that_began_before_uses_alone_were_counted_does_not_see_them(st
     put(store, a_note("a", importance=0.5))
     with store._readers.borrow() as early:
         store.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-        assert candidates(store.gather(a_probe()))[MemoryId("a")].served == 1
+        assert candidates(gather(store, a_probe()))[MemoryId("a")].served == 1
         assert recalled(view(store, early)) == {"a": (0.5, 0.0)}
 
 
@@ -95,7 +95,7 @@ def test_what_a_reader_holds_stays_as_it_is_while_shelves_grow(store: SqliteStor
     before, vectors = recalled(held), held.parts[0].matrix.copy()
     for number in range(50, 150):
         put(store, a_note(f"{number:03}"), a_note(f"{number - 50:03}", text=f"changed {number}", importance=0.75))
-        store.gather(a_probe())
+        gather(store, a_probe())
     assert recalled(held) == before
     assert (held.parts[0].matrix == vectors).all()
     assert len(visible_ids(store, SCOPE)) == 150
@@ -105,7 +105,7 @@ def test_a_shelf_of_which_most_is_dead_is_read_anew(store: SqliteStore) -> None:
     notes = [a_note(f"{number:04}") for number in range(1_100)]
     for step in range(6):
         put(store, *(one.changed(importance=step / 10) for one in notes))
-        found = store.gather(a_probe("what 0007 says"))
+        found = gather(store, a_probe("what 0007 says"))
         assert len(found.rows) == len(notes)
         assert {one.importance for one in candidates(found).values()} == {step / 10}
         assert len(found.table.ids) <= 3 * len(notes)
@@ -113,7 +113,7 @@ def test_a_shelf_of_which_most_is_dead_is_read_anew(store: SqliteStore) -> None:
 
 def test_memories_put_away_take_no_row_and_come_back_with_one(store: SqliteStore) -> None:
     put(store, a_note("a"), a_note("b", status=Status.FORGOTTEN))
-    assert list(store.gather(a_probe()).table.ids) == ["a"]
+    assert list(gather(store, a_probe()).table.ids) == ["a"]
     put(store, a_note("b"))
     assert visible_ids(store, SCOPE) == ["a", "b"]
 
@@ -128,7 +128,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
     library = ColumnCache(max_bytes=round(2.5 * of_one))
     for scope in [*scopes, scopes[2], scopes[0]]:
         with store._readers.borrow() as db:
-            found, _ = library.read(SqliteTransaction(db), EvidenceRequest(scope=scope, at=NOW), 1)
+            found, _ = library.read(SqliteTransaction(db), View(scope=scope, at=NOW), 1)
             assert len(found.ids) == 10
     assert len(library._columns) == 2
     with store._readers.borrow() as db:
@@ -138,7 +138,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
 
 def view_of(library: ColumnCache, db: apsw.Connection, scope: Scope) -> MergedColumns:
     """All that the scope sees, from that library."""
-    found, _ = library.read(SqliteTransaction(db), EvidenceRequest(scope=scope, at=NOW), 1)
+    found, _ = library.read(SqliteTransaction(db), View(scope=scope, at=NOW), 1)
     return found
 
 

@@ -18,10 +18,23 @@ from recollect.ranking.profile import Profile, QuestionPolicy
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank_candidates
-from recollect.ranking.selection import rank_table
-from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
+from recollect.ranking.selection import rank_evidence
+from recollect.retrieval.eligibility import View
+from recollect.retrieval.evidence import Evidence
 from recollect.testing import NOW
-from recollect.testing.builders import ManualClock, a_context_record, a_note, a_probe, a_vote, candidates, ids, put
+from recollect.testing.builders import (
+    ManualClock,
+    Probe,
+    a_context_record,
+    a_note,
+    a_probe,
+    a_vote,
+    candidates,
+    gather,
+    ids,
+    put,
+)
+from recollect.testing.reference_store import ReferenceStore
 from recollect.text.questions import is_question
 from tests.contract.histories import (
     ANA,
@@ -42,11 +55,12 @@ from tests.contract.histories import (
     tracing,
 )
 from tests.contract.sorts import Sort
+from tests.plain_evidence import plain_evidence
 from tests.tables import check_each
 from tests.unit.ranking.strategies import profiles
 
 
-def live(history: Sequence[Write | Look], clock: ManualClock, plain: Store, tried: Store) -> None:
+def live(history: Sequence[Write | Look], clock: ManualClock, plain: ReferenceStore, tried: Store) -> None:
     """Let the same happen to both, which must take it alike and find the same in between."""
     for event in history:
         if isinstance(event, Write):
@@ -55,17 +69,27 @@ def live(history: Sequence[Write | Look], clock: ManualClock, plain: Store, trie
             clock.now = before
             assert event.apply(tried, clock) == expected
             for scope in (ANA, BELOW) if event.watched else ():
-                tried.gather(EvidenceRequest(scope=scope, at=clock.now))
+                tried.snapshot(View(scope=scope, at=clock.now))
         else:
-            assert found(tried.gather(event.probe(clock))) == found(plain.gather(event.probe(clock)))
+            assert found(tried, event.probe(clock)) == expected_of(plain, event.probe(clock))
 
 
-def found(one: RecallEvidence) -> object:
+def found(store: Store, probe: Probe) -> tuple[object, ...]:
     """All that a store says of what it found, but for the order of its rows."""
-    rows, ids = one.rows.tolist(), one.table.ids
-    memories = {ids[row]: memory for row, memory in zip(rows, one.memories(rows), strict=True)}
-    marked = [{ids[row] for row in some} for some in (one.pinned.tolist(), one.dropped_vectors)]
-    return candidates(one), memories, marked, dict(one.barred), one.commit
+    one = gather(store, probe)
+    rows, ids, snapshot = one.rows.tolist(), one.table.ids, one.snapshot
+    memories = {ids[row]: memory for row, memory in zip(rows, store.load(snapshot, rows), strict=True)}
+    marked = [{ids[row] for row in some} for some in (one.pinned.tolist(), snapshot.dropped_vectors)]
+    return candidates(one), memories, marked, dict(one.barred), snapshot.commit, snapshot.speakers, snapshot.mentions()
+
+
+def expected_of(plain: ReferenceStore, probe: Probe) -> tuple[object, ...]:
+    """The same of what is in the plain dictionary, by the plain definitions."""
+    one = plain_evidence(plain, probe)
+    by_id = {candidate.id: candidate for candidate in one.candidates}
+    memories = {memory.id: memory for memory in one.memories}
+    marked = [one.pinned, one.dropped_vectors]
+    return by_id, memories, marked, dict(one.barred), one.commit, one.speakers, one.mentions
 
 
 def facts(ranking: Ranking) -> object:
@@ -74,10 +98,10 @@ def facts(ranking: Ranking) -> object:
     return shown, dict(ranking.excluded), ranking.scheme
 
 
-def ranked(found: RecallEvidence, profile: Profile, at: datetime, *, limit: int, asked: bool) -> object:
+def ranked(found: Evidence, profile: Profile, at: datetime, *, limit: int, asked: bool) -> object:
     """What columns make of it."""
-    table = found.table
-    return facts(rank_table(table, profile, at, limit=limit, asked=asked, fetch=found.candidates, rows=found.rows))
+    silent = replace(found, asked=asked, barred={})
+    return facts(rank_evidence(silent, profile, at, limit=limit))
 
 
 BUILT_IN_PROFILES = [builtin_profile(name) for name in sorted(BUILTIN_PROFILES)]
@@ -99,9 +123,9 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) ->
             live(history, clock, plain, tried)
             for look in asked_for:
                 probe = look.probe(clock)
-                expected, got = plain.gather(probe), tried.gather(probe)
-                assert found(got) == found(expected)
-                assert tried.speakers(probe) == plain.speakers(probe)
+                expected, got = gather(plain, probe), gather(tried, probe)
+                assert found(tried, probe) == found(plain, probe) == expected_of(plain, probe)
+                pool = plain_evidence(plain, probe).candidates
                 chosen = [*random, *data.draw(st.lists(st.sampled_from(BUILT_IN_PROFILES), min_size=2, max_size=3))]
                 for profile in chosen:
                     if (profile.question is QuestionPolicy.REFUSED and look.asks) or (
@@ -109,9 +133,7 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) ->
                     ):
                         continue
                     limit = data.draw(st.integers(1, 12))
-                    oracle = facts(
-                        rank_candidates(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks)
-                    )
+                    oracle = facts(rank_candidates(pool, profile, probe.at, limit=limit, asked=look.asks))
                     assert ranked(got, profile, probe.at, limit=limit, asked=look.asks) == oracle
                     assert ranked(expected, profile, probe.at, limit=limit, asked=look.asks) == oracle
 
@@ -217,7 +239,7 @@ def many(chance: Random, number_of_them: int) -> list[Memory]:
 
 
 @pytest.fixture(scope="module")
-def large(sort: Sort) -> Iterator[tuple[Store, Store]]:
+def large(sort: Sort) -> Iterator[tuple[ReferenceStore, Store]]:
     """Both stores with many memories, of which some were changed, used and judged since they were first asked for."""
     clock, chance = ManualClock(), Random(7)
     memories = many(chance, sort.many)
@@ -231,32 +253,33 @@ def large(sort: Sort) -> Iterator[tuple[Store, Store]]:
     with sort.both(clock) as stores:
         for store in stores:
             put(store, *memories)
-            store.gather(a_probe(QUESTIONS[0], scope=SCOPE))
+            gather(store, a_probe(QUESTIONS[0], scope=SCOPE))
             put(store, *changed)
             store.write(lambda writing: writing.record(SCOPE, served, Use.SERVED, NOW, None))
             store.write(lambda writing: writing.vote(SCOPE, votes))
         yield stores
 
 
-def test_the_best_of_many_are_those_that_brute_force_finds(large: tuple[Store, Store]) -> None:
+def test_the_best_of_many_are_those_that_brute_force_finds(large: tuple[ReferenceStore, Store]) -> None:
     plain, tried = large
     probe = a_probe(QUESTIONS[0], scope=SCOPE)
-    expected, got = plain.gather(probe), tried.gather(probe)
-    pool = list(candidates(expected).values())
+    got = gather(tried, probe)
+    pool = plain_evidence(plain, probe).candidates
+    assert found(tried, probe) == found(plain, probe) == expected_of(plain, probe)
     silent = [replace(one, similarity=None, lexical=None) for one in pool]
     for profile in BUILT_IN_PROFILES:
         asked = profile.question is not QuestionPolicy.REFUSED
         oracle = facts(rank_candidates(pool if asked else silent, profile, NOW, limit=20, asked=asked))
-        table = got if asked else tried.gather(a_probe(scope=SCOPE))
+        table = got if asked else gather(tried, a_probe(scope=SCOPE))
         assert ranked(table, profile, NOW, limit=20, asked=asked) == oracle
 
 
-def test_the_best_two_hundred_of_many_agree_for_every_profile(large: tuple[Store, Store]) -> None:
+def test_the_best_two_hundred_of_many_agree_for_every_profile(large: tuple[ReferenceStore, Store]) -> None:
     plain, tried = large
 
     def check(question: str) -> None:
         probe = a_probe(question, scope=SCOPE, at=NOW - timedelta(days=20))
-        expected, got = plain.gather(probe), tried.gather(probe)
+        expected, got = gather(plain, probe), gather(tried, probe)
         assert (dict(got.barred), len(got.rows)) == (dict(expected.barred), len(expected.rows))
         for profile in BUILT_IN_PROFILES:
             if profile.question is not QuestionPolicy.REFUSED:

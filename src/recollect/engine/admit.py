@@ -56,9 +56,11 @@ from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import copy_with
 from recollect.protocols import WriteTransaction
+from recollect.retrieval.eligibility import View
+from recollect.retrieval.query import QueryAnalysis
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import Vector
+    from recollect.retrieval.vectors import Vector
 
 
 @dataclass(slots=True)
@@ -468,12 +470,10 @@ def _find_nearest_stored(deps: Dependencies, scope: Scope, vector: "Vector", now
     """Return the scope's memory with the most similar vector."""
     import numpy as np
 
-    from recollect.retrieval.evidence import EvidenceRequest
+    from recollect.retrieval.evidence import retrieve
 
-    probe = EvidenceRequest(
-        scope=scope, at=now, present=True, levels=RECALL_LEVELS, vectors=vector[None, :], encoder=deps.encoder
-    )
-    evidence = deps.store.gather(probe)
+    view = View(scope=scope, at=now, present=True, levels=RECALL_LEVELS, encoder=deps.encoder)
+    evidence = retrieve(deps.store.snapshot(view), QueryAnalysis(), vector[None, :])
     similarities = evidence.table.numbers.get("similarity")  # None if there is nothing to compare with
     eligible = np.empty(0) if similarities is None else similarities[evidence.rows]
     if np.isnan(eligible).all():

@@ -12,12 +12,10 @@ from recollect.admission.screening import redact_text
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.recall import (
     RecallRequest,
-    find_evidence,
+    gather,
     make_context,
     make_context_record,
-    make_evidence_request,
     read_formula,
-    select_rows,
 )
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, ProfileError, show
 from recollect.model import validation
@@ -43,15 +41,16 @@ from recollect.packing.prompt import READING_ORDER
 from recollect.protocols import ProgressListener, Purpose, WriteTransaction
 from recollect.ranking.profile import Profile, QuestionPolicy
 from recollect.ranking.profile_toml import ProfileDocument, build_profile
-from recollect.retrieval.eligibility import version_at, was_revised_since
-from recollect.retrieval.query import Query, QueryAnalysis
+from recollect.retrieval.eligibility import View, version_at, was_revised_since
+from recollect.retrieval.query import Query, analyze
 from recollect.text.grounding import find_quoted_texts, quotes_all_texts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.retrieval.evidence import RecallEvidence, Vectors
+    from recollect.retrieval.evidence import Evidence
+    from recollect.retrieval.vectors import Vectors
 
 
 COPIED_REASON = "it is a copy of the context"
@@ -211,14 +210,14 @@ def replay_context(deps: Dependencies, scope: Scope, context_id: str) -> Replay:
     context = replace(context, id=record.id)
     new_record = make_context_record(deps, context, request, evidence, record.depth)
     differences = compare_records(
-        record, new_record, there=set(evidence.table.ids), departed=len(evidence.dropped_vectors)
+        record, new_record, there=set(evidence.table.ids), departed=len(evidence.snapshot.dropped_vectors)
     )
     return Replay(context, differences)
 
 
 def repeat_request(
     deps: Dependencies, record: ContextRecord, profile: Profile | None = None
-) -> "tuple[RecallRequest, RecallEvidence]":
+) -> "tuple[RecallRequest, Evidence]":
     """Return a recorded request, and the evidence that the store had for it at its commit.
 
     `profile` replaces the recorded profile. For a context imported from another store, the evidence is what this store
@@ -228,29 +227,32 @@ def repeat_request(
     chosen = _build_profile(record, document) if profile is None else profile
     request = RecallRequest(
         made_at=record.made_at,
-        scope=record.scope,
         query=Query(record.question) if record.question else None,
+        view=View(
+            scope=record.scope,
+            at=record.at,
+            present=record.at == record.made_at if record.making is None else record.making.present,
+            past=record.past,
+            known_at=record.known_at,
+            commit=None if record.elsewhere else record.commit,
+            levels=_recorded_levels(record),
+            encoder=deps.encoder if record.question else None,
+        ),
         profile=chosen,
-        at=record.at,
-        present=record.at == record.made_at if record.making is None else record.making.present,
-        past=record.past,
-        known_at=record.known_at,
         kinds=frozenset(map(Kind, record.kinds or Kind)),
-        levels=_recorded_levels(record),
-        commit=None if record.elsewhere else record.commit,
         recorded_vectors=_recorded_vectors(deps, record),
     )
     if chosen.hearing.value != document.get("hearing") and not _is_asked_verbatim(deps, request):
         request = replace(request, recorded_vectors=None)
-    return request, find_evidence(deps, request)
+    return request, gather(deps, request)
 
 
 def _is_asked_verbatim(deps: Dependencies, request: RecallRequest) -> bool:
     """Return whether the query is embedded unchanged under every profile, since it names no speaker."""
     if request.query is None:
         return True
-    text, speakers = request.query.text, deps.store.speakers(make_evidence_request(request))
-    return QueryAnalysis.of(text, speakers).phrasings == [text]
+    speakers = deps.store.snapshot(request.view).speakers
+    return analyze(request.query, speakers, request.at, (), in_turns=True).phrasings == (request.query.text,)
 
 
 def _read_profile_document(record: ContextRecord) -> ProfileDocument:
@@ -396,18 +398,11 @@ def _make_training_example(deps: Dependencies, judged: JudgedContext, profile: P
     """Return a context with the signal values of its candidates."""
     import numpy as np
 
-    from recollect.ranking.selection import score_columns
+    from recollect.ranking.selection import score_evidence
 
     record, votes, signs = judged
     request, evidence = repeat_request(deps, record, profile)
-    scores = score_columns(
-        evidence.table,
-        profile,
-        request.at,
-        asked=request.query is not None,
-        fetch=evidence.candidates,
-        rows=select_rows(evidence, request),
-    )
+    scores = score_evidence(evidence.of_kinds(request.kinds), profile, request.at)
 
     rows = {id: row for row, id in enumerate(evidence.table.ids)}
     packed = [entry.id for entry in record.packed if entry.id in rows]
@@ -436,7 +431,7 @@ def _make_training_example(deps: Dependencies, judged: JudgedContext, profile: P
     )
 
 
-def _find_text_positions(evidence: "RecallEvidence", rows: Sequence[int]) -> list[int]:
+def _find_text_positions(evidence: "Evidence", rows: Sequence[int]) -> list[int]:
     """Return the position of each packed memory in the rendered text, which is grouped by kind."""
     from recollect.model.table import KINDS
 

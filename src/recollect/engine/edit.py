@@ -49,7 +49,7 @@ from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import Vector
+    from recollect.retrieval.vectors import Vector
 
 
 T = TypeVar("T")

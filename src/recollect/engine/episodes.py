@@ -31,6 +31,8 @@ from recollect.model.enums import Kind, Level, Provenance, parse_choice
 from recollect.model.episode import Episode, Result, read_action
 from recollect.model.memory import Memory, require_metadata
 from recollect.model.scope import Scope, as_scope
+from recollect.retrieval.eligibility import View
+from recollect.retrieval.query import QueryAnalysis
 
 DEFAULT_SIMILAR_EPISODES = 5
 """How many similar episodes are returned by default."""
@@ -230,13 +232,13 @@ def _find_near(
     Each batch comes with the similarity of the next episode. Episodes with a similarity of 0, or below `least`, are not
     read.
     """
-    from recollect.retrieval.evidence import EvidenceRequest
+    from recollect.retrieval.evidence import retrieve
 
     vectors = deps.embed([redact_text(validation.require_content("task", task), deps.policy.secrets)], "query")
     levels = frozenset[Level | None]({Level.EPISODE})
     now = deps.now()
-    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=deps.encoder)
-    evidence = deps.store.gather(probe)
+    view = View(scope=scope, at=now, present=True, levels=levels, encoder=deps.encoder)
+    evidence = retrieve(deps.store.snapshot(view), QueryAnalysis(), vectors)
     rows = evidence.rows.tolist()
     similarities = [one.similarity or 0.0 for one in evidence.candidates(rows)] if rows else []
     ids = evidence.table.ids
@@ -247,7 +249,7 @@ def _find_near(
             near[place : place + READ_BATCH_EPISODES],
             near[place + READ_BATCH_EPISODES : place + READ_BATCH_EPISODES + 1],
         )
-        memories = evidence.memories([row for row, _ in batch])
+        memories = deps.store.load(evidence.snapshot, [row for row, _ in batch])
         loaded = zip(memories, batch, strict=True)
         yield (
             [(to_episode(deps, one), similarity) for one, (_, similarity) in loaded if one is not None],

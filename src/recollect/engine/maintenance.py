@@ -32,7 +32,7 @@ from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import Vector
+    from recollect.retrieval.vectors import Vector
 
 
 RECORD_LEVELS = tuple(level for level in TIMELINE_LEVELS if level is not Level.EVENT)

@@ -341,7 +341,7 @@ def _find_near_memories(deps: Dependencies, scope: Scope, now: datetime) -> _Nea
 
     pairs = find_near_pairs(vectors, deps.consolidation.threshold)
     indexes = np.union1d(pairs.first, pairs.second)
-    memories = active.evidence.memories(active.rows[indexes].tolist())
+    memories = deps.store.load(active.snapshot, active.rows[indexes].tolist())
     exists = np.array([one is not None for one in memories], dtype=np.bool_)  # None: erased since
     neighbors = pairs.neighbors_among(indexes[exists])
     return _NearMemories(active.active_count, [one for one in memories if one is not None], neighbors, pairs.compared)

@@ -24,7 +24,7 @@ from recollect.model.validation import copy_with
 from recollect.protocols import ProgressListener, WriteTransaction
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import Vector
+    from recollect.retrieval.vectors import Vector
 
 
 PLANNERS: Mapping[Job, Callable[[Dependencies, Scope, RetentionOverrides], Plan]] = {

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -25,45 +25,46 @@ from recollect.model.scope import Scope, as_scope
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack, why_packed
 from recollect.packing.prompt import Prompt
-from recollect.protocols import WriteTransaction
+from recollect.protocols import VectorSearch, WriteTransaction
 from recollect.ranking import scorer
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.profile_toml import ProfileDocument, profile_to_document
-from recollect.ranking.result import PRUNED, Exact, Ranking, Scored, merge, order_exclusions
-from recollect.ranking.why import Barred, Ranked, Why
-from recollect.retrieval.eligibility import Barrier, find_barrier, version_at
-from recollect.retrieval.query import Query, QueryAnalysis
+from recollect.ranking.result import Exact, Ranking, Scored, merge, order_exclusions
+from recollect.ranking.why import Barred, Ranked, Why, why_in_evidence
+from recollect.retrieval.eligibility import Barrier, View, find_barrier, version_at
+from recollect.retrieval.query import Query, analyze
 from recollect.text import entities, tokenizer
-from recollect.text.entities import find_candidate_names
-from recollect.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from recollect.model.table import Rows
-    from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vectors
+    from recollect.ranking.bound_pruning import PrunedEvidence
+    from recollect.retrieval.evidence import Evidence
+    from recollect.retrieval.snapshot import Snapshot
+    from recollect.retrieval.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest:
-    """A checked request: scope, query, profile, and the moments it asks about.
+    """A checked request: a query, what it may see, and how to rank. Nothing below it reads a clock or a default.
 
-    `present` means that it asks about now: neither `as_of` nor `known_at` was given. `past` also returns memories that
-    were valid before `at`. In a replay, `commit` is the last commit that the store had, and `recorded_vectors` are
-    those of the query.
+    In a replay, `recorded_vectors` are those of the query in its first run.
     """
 
     made_at: datetime
-    scope: Scope
     query: Query | None
+    view: View
     profile: Profile
-    at: datetime
-    present: bool
-    past: bool
-    known_at: datetime | None
     kinds: frozenset[Kind]
-    levels: frozenset[Level | None]
     exact: Exact = Exact.REQUIRED
-    commit: int | None = None
     recorded_vectors: "Vectors | None" = field(default=None, compare=False)
+
+    @property
+    def scope(self) -> Scope:
+        return self.view.scope
+
+    @property
+    def at(self) -> datetime:
+        """The moment that the request asks about."""
+        return self.view.at
 
 
 def read_request(
@@ -91,15 +92,18 @@ def read_request(
     known_until = None if known_at is None else require_not_future("known_at", known_at, now)
     return RecallRequest(
         made_at=now,
-        scope=as_scope(scope),
         query=query,
+        view=View(
+            scope=as_scope(scope),
+            at=require_not_future("as_of", as_of, known_until or now),
+            present=as_of is None and known_until is None,
+            past=validation.require_flag("past", past),
+            known_at=known_until,
+            levels=chosen_levels,
+            encoder=None if query is None else deps.encoder,
+        ),
         profile=deps.resolve_profile(profile, overrides),
-        at=require_not_future("as_of", as_of, known_until or now),
-        present=as_of is None and known_until is None,
-        past=validation.require_flag("past", past),
-        known_at=known_until,
         kinds=frozenset(chosen_kinds),
-        levels=chosen_levels,
         exact=parse_choice("exact", exact, Exact),
     )
 
@@ -111,153 +115,18 @@ def _parse_kinds(kinds: Iterable[Kind | str]) -> list[Kind]:
     return parsed
 
 
-def make_evidence_request(request: RecallRequest) -> "EvidenceRequest":
-    """Return what to ask the store for, without the query."""
-    from recollect.retrieval.evidence import EvidenceRequest
-
-    return EvidenceRequest(
-        scope=request.scope,
-        at=request.at,
-        present=request.present,
-        past=request.past,
-        known_at=request.known_at,
-        commit=request.commit,
-        levels=request.levels,
-    )
-
-
-def find_evidence(deps: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
-    """Collect the store's evidence for a request.
-
-    With `bounded`, the store may leave out similarities, to be read later, and terms. Terms are left out if the profile
-    does not use them: with 100,000 memories they take one seventh of the search time.
-    """
-    from recollect.ranking.bound_pruning import can_prune
-
-    probe = make_evidence_request(request)
-    if request.query is None:
-        return deps.store.gather(probe)
-    text = request.query.text
-    in_turns, fields = request.profile.hearing is Hearing.TURNS, request.profile.fields
-    names = find_candidate_names(text) if "linked" in fields else ()
-    bounded = bounded and can_prune(request.profile)
-    probe = replace(
-        probe,
-        terms=() if bounded and "lexical" not in fields else tuple(dict.fromkeys(tokenize(text))),
-        names=names,
-        encoder=deps.encoder,
-        bounded=bounded and request.present,
-        indexed=request.exact is Exact.PREFERRED,
-    )
-    needs_speakers = in_turns or "addressed" in fields
-    analysis = QueryAnalysis.of(text, deps.store.speakers(probe) if needs_speakers else ())
-    evidence = _gather(deps, request, probe, analysis)
-    while needs_speakers and evidence.speakers != analysis.speakers:  # the speakers changed since they were read
-        analysis = QueryAnalysis.of(text, evidence.speakers)
-        evidence = _gather(deps, request, probe, analysis)
-    return analysis.add_evidence(evidence, request.at, fields)
-
-
-def _gather(
-    deps: Dependencies, request: RecallRequest, probe: "EvidenceRequest", analysis: QueryAnalysis
-) -> "RecallEvidence":
-    """Read the store's evidence for a query; embed memories whose vectors were pruned."""
-    in_turns = request.profile.hearing is Hearing.TURNS
-    phrasings = analysis.phrasings if in_turns else [analysis.text]
-    vectors = request.recorded_vectors
-    if vectors is None or len(vectors) != len(phrasings):
-        vectors = deps.embed(phrasings, "query")
-    probe = replace(probe, vectors=vectors, in_turns=in_turns)
-    evidence = deps.store.gather(probe)
-    if evidence.dropped_vectors:
-        pruned = [memory for memory in evidence.memories(evidence.dropped_vectors) if memory is not None]
-        embedded = deps.embed([memory.embedded_text for memory in pruned], "memory")
-        vector_by_id = {memory.id: vector for memory, vector in zip(pruned, embedded, strict=True)}
-        complete = deps.store.gather(replace(probe, directions=vector_by_id))
-        evidence = replace(complete, dropped_vectors=evidence.dropped_vectors)
-    return replace(evidence, vectors=vectors)
-
-
-def select_rows(evidence: "RecallEvidence", request: RecallRequest) -> "Rows":
-    """Return the eligible rows of the requested kinds."""
-    import numpy as np
-
-    from recollect.model.table import KINDS
-
-    if len(request.kinds) == len(KINDS) or evidence.table.kinds is None:
-        return evidence.rows
-    codes = [KINDS.index(kind) for kind in request.kinds]
-    return evidence.rows[np.isin(evidence.table.kinds[evidence.rows], codes)]
-
-
-def rank_evidence(evidence: "RecallEvidence", request: RecallRequest, limit: int) -> Ranking:
-    """Return the best memories of the evidence."""
-    rows = select_rows(evidence, request)
-    left_out = _count_left_out(evidence, rows)
-    if evidence.nearby is None:
-        return _rank_rows(evidence, rows, request, limit, left_out)
-    from recollect.ranking.bound_pruning import prune_rows
-
-    pruned = prune_rows(
-        evidence.table,
-        request.profile,
-        request.at,
-        limit=limit,
-        rows=rows,
-        nearby=evidence.nearby,
-        trusting=request.exact is Exact.PREFERRED,
-    )
-    unscanned = pruned.proof.eligible - pruned.proof.scanned
-    ranking = _rank_rows(replace(evidence, table=pruned.table), pruned.rows, request, limit, left_out)
-    return replace(
-        ranking, proof=pruned.proof, excluded={**ranking.excluded, PRUNED: unscanned} if unscanned else ranking.excluded
-    )
-
-
-def _rank_rows(
-    evidence: "RecallEvidence", rows: "Rows", request: RecallRequest, limit: int, left_out: Mapping[str, int]
-) -> Ranking:
-    """Return the best of these rows, with their memories."""
-    from recollect.ranking.selection import rank_table
-
-    row_by_id: dict[MemoryId, int] = {}
-
-    def fetch(requested: Sequence[int]) -> list[Candidate]:
-        candidates = evidence.candidates(requested)
-        row_by_id.update(zip((candidate.id for candidate in candidates), requested, strict=True))
-        return candidates
-
-    ranking = rank_table(
-        evidence.table,
-        request.profile,
-        request.at,
-        limit=limit,
-        asked=request.query is not None,
-        fetch=fetch,
-        rows=rows,
-    )
-    ranking = replace(ranking, excluded={**left_out, **ranking.excluded})
-    return _with_memories(ranking, evidence.memories([row_by_id[scored.id] for scored in ranking]))
-
-
-def _count_left_out(evidence: "RecallEvidence", rows: "Rows") -> dict[str, int]:
-    """Count the visible memories that were not ranked, by reason."""
-    barred = {reason.value: evidence.barred[reason] for reason in Barrier if evidence.barred.get(reason)}
-    others = len(evidence.rows) - len(rows)
-    return {**barred, "kind": others} if others else barred
-
-
 def search(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best `limit` eligible memories, each with its explanation, and the proof."""
     validation.require_limit("limit", limit)
-    return rank_evidence(find_evidence(deps, request, bounded=True), request, limit)
+    return _rank_and_load(deps, request, _gather_for_search(deps, request), limit)
 
 
 def search_below(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best `limit` memories that belong to the scope or to a scope below it."""
     validation.require_limit("limit", limit)
     scopes = deps.store.scopes(request.scope) or [request.scope]
-    merged = merge(*(_search_own(deps, replace(request, scope=one), limit) for one in scopes))
+    requests = (replace(request, view=replace(request.view, scope=scope)) for scope in scopes)
+    merged = merge(*(_search_own(deps, one, limit) for one in requests))
     excluded = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
     return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, excluded))
 
@@ -265,11 +134,12 @@ def search_below(deps: Dependencies, request: RecallRequest, limit: int) -> Rank
 def _search_own(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best of the scope's own memories.
 
-    Memories that other scopes share may rank before them, so the search goes deeper until there are enough.
+    Memories that other scopes share may rank before them, so it ranks deeper until there are enough.
     """
+    evidence = _gather_for_search(deps, request)
     depth = limit
     while True:
-        ranking = search(deps, request, depth)
+        ranking = _rank_and_load(deps, request, evidence, depth)
         own = tuple(one for one in ranking if one.memory.scope == request.scope)
         if len(own) >= limit or len(ranking) < depth:
             return replace(ranking, scored=own[:limit])
@@ -277,7 +147,7 @@ def _search_own(deps: Dependencies, request: RecallRequest, limit: int) -> Ranki
 
 
 _DEEPENING_FACTOR = 4
-"""How much deeper to search if too few results belong to the scope itself."""
+"""How much deeper to rank if too few results belong to the scope itself."""
 
 
 def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
@@ -287,12 +157,11 @@ def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: in
     take no feedback.
     """
     validation.require_limit("depth", depth)
-    evidence = find_evidence(deps, request)
-
+    evidence = gather(deps, request)
     context = make_context(deps, request, evidence, budget, depth, deps.new_marker())
+
     if deps.store.read_only:
         return context
-
     context = replace(context, id=deps.new_id(request.made_at))
     record = make_context_record(deps, context, request, evidence, depth)
     deps.store.later(lambda writing: _write_record(writing, record))
@@ -300,11 +169,19 @@ def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: in
 
 
 def make_context(
-    deps: Dependencies, request: RecallRequest, evidence: "RecallEvidence", budget: Budget, depth: int, marker: str
+    deps: Dependencies, request: RecallRequest, evidence: "Evidence", budget: Budget, depth: int, marker: str
 ) -> Context:
-    """Rank the evidence, and pack the best memories."""
-    ranking = with_pinned(rank_evidence(evidence, request, depth), evidence, request)
+    """Rank the evidence, and pack the best memories and those that are pinned."""
+    ranking = _rank_with_pinned(deps, request, evidence, depth)
     return pack(ranking, budget, Prompt(marker, deps.count_tokens))
+
+
+def _rank_with_pinned(deps: Dependencies, request: RecallRequest, evidence: "Evidence", depth: int) -> Ranking:
+    from recollect.ranking.selection import rank_evidence
+
+    ranked = evidence.of_kinds(request.kinds)
+    ranking = rank_evidence(ranked, request.profile, request.at, limit=depth, always=ranked.pinned)
+    return ranking.with_memories(deps.store.load(evidence.snapshot, ranking.rows))
 
 
 def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
@@ -314,72 +191,117 @@ def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
         writing.record(record.scope, ids, Use.SERVED, record.made_at, record.id)
 
 
-def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranking:
-    """Return the ranking with its memories loaded, without memories that were erased meanwhile."""
-    loaded = [
-        replace(scored, candidate=scored.candidate.with_memory(memory))
-        for scored, memory in zip(ranking, memories, strict=True)
-        if memory is not None
-    ]
-    return replace(ranking, scored=tuple(loaded))
+def gather(deps: Dependencies, request: RecallRequest) -> "Evidence":
+    """Collect evidence for every memory that the request may see: one store read, one embedding call."""
+    # a context shows how many words match, whether or not the profile counts them
+    return _gather_fields(deps, request, request.profile.fields | {"lexical"})
 
 
-def with_pinned(ranking: Ranking, evidence: "RecallEvidence", request: RecallRequest) -> Ranking:
-    """Return the ranking with every eligible pinned memory, even if a gate or the depth cut it off."""
-    import numpy as np
+def _gather_fields(deps: Dependencies, request: RecallRequest, fields: frozenset[str]) -> "Evidence":
+    """Collect evidence for these fields of candidates."""
+    from recollect.retrieval.evidence import retrieve
 
-    from recollect.ranking.selection import explain_rows
+    snapshot = deps.store.snapshot(request.view)
+    if snapshot.dropped_vectors:
+        snapshot = _restore_vectors(deps, snapshot)
+    if request.query is None:
+        return retrieve(snapshot)
+    in_turns = request.profile.hearing is Hearing.TURNS
+    analysis = analyze(request.query, snapshot.speakers, request.at, fields, in_turns=in_turns)
+    vectors = request.recorded_vectors
+    if vectors is None or len(vectors) != len(analysis.phrasings):
+        vectors = deps.embed(analysis.phrasings, "query")
+    return retrieve(snapshot, analysis, vectors)
 
-    ranked_ids = {scored.id for scored in ranking}
-    eligible = select_rows(evidence, request)
-    pinned = np.intersect1d(evidence.pinned, eligible, assume_unique=True)
-    rows = [row for row in pinned.tolist() if evidence.table.ids[row] not in ranked_ids]
-    if not rows:
-        return ranking
-    has_query = request.query is not None
-    explained = explain_rows(
-        rows, evidence.table, request.profile, request.at, asked=has_query, fetch=evidence.candidates, rows=eligible
+
+def _restore_vectors(deps: Dependencies, snapshot: "Snapshot") -> "Snapshot":
+    """Embed again the memories whose vectors were pruned after the snapshot's commit (replay only)."""
+    pruned = [memory for memory in deps.store.load(snapshot, snapshot.dropped_vectors) if memory is not None]
+    vectors = deps.embed([memory.embedded_text for memory in pruned], "memory")
+    return snapshot.with_vectors({memory.id: vector for memory, vector in zip(pruned, vectors, strict=True)})
+
+
+def _gather_for_search(deps: Dependencies, request: RecallRequest) -> "Evidence":
+    """Collect evidence for a search, which shows only the best few.
+
+    So similarities may stay in the database until they are needed, and terms are left out if the profile does not use
+    them: with 100,000 memories they take one seventh of the search time.
+    """
+    from recollect.ranking.bound_pruning import can_prune
+
+    if request.query is None or not can_prune(request.profile):
+        return gather(deps, request)
+    view = replace(
+        request.view,
+        remote_vectors=request.view.present and isinstance(deps.store, VectorSearch),
+        use_index=request.exact is Exact.PREFERRED,
     )
-    added = [
-        Scored.of(candidate.with_memory(memory), explanation, ranking.scheme)
-        for (candidate, explanation), memory in zip(explained, evidence.memories(rows), strict=True)
-        if memory is not None
-    ]
-    combined = sorted([*ranking, *added], key=lambda one: (-one.score, one.id))
-    added_reasons = Counter(_exclusion_reason(one, request) for one in added)
-    left_out = {reason: count - added_reasons[reason] for reason, count in ranking.excluded.items()}
-    excluded = {reason: count for reason, count in left_out.items() if count > 0}
-    return replace(ranking, scored=tuple(combined), excluded=excluded)
+    return _gather_fields(deps, replace(request, view=view), request.profile.fields)
 
 
-def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
-    """Return what would have excluded a memory if it were not pinned."""
-    gate = scorer.closed_gate(scored.candidate, request.profile, request.at)
-    if gate is not None:
-        return f"gate:{gate.signal.name}"
-    return "min_score" if float(scored.score) < request.profile.min_score else "limit"
+def _rank_and_load(deps: Dependencies, request: RecallRequest, evidence: "Evidence", limit: int) -> Ranking:
+    """Return the best `limit` memories of the evidence; fetch similarities that stayed in the database."""
+    from recollect.ranking.selection import rank_evidence
+
+    evidence, proof = evidence.of_kinds(request.kinds), None
+    if evidence.snapshot.columns.has_remote_vectors:
+        pruned = _fetch_similarities(deps, request, evidence, limit)
+        evidence, proof = pruned.evidence, pruned.proof
+    ranking = rank_evidence(evidence, request.profile, request.at, limit=limit, proof=proof)
+    return ranking.with_memories(deps.store.load(evidence.snapshot, ranking.rows))
+
+
+def _fetch_similarities(
+    deps: Dependencies, request: RecallRequest, evidence: "Evidence", limit: int
+) -> "PrunedEvidence":
+    """Fetch the similarities that can still change the best `limit`.
+
+    For scopes whose vectors do not fit in memory. `prune` decides which rows matter; this loop asks the database.
+    """
+    from recollect.ranking.bound_pruning import prune
+
+    store, snapshot = deps.store, evidence.snapshot
+    if not isinstance(store, VectorSearch) or evidence.query_vectors is None:
+        raise TypeError("vectors stayed in a database that cannot compare them")
+    (vector,) = evidence.query_vectors
+    pruning = prune(
+        evidence,
+        request.profile,
+        request.at,
+        limit=limit,
+        nearest=store.nearest(snapshot, vector),
+        trusting=request.exact is Exact.PREFERRED,
+    )
+    try:
+        wanted = next(pruning)
+        while True:
+            fetch = store.exact_similarities if wanted.exact else store.similarities
+            wanted = pruning.send(fetch(snapshot, vector, wanted.rows))
+    except StopIteration as finished:
+        pruned: PrunedEvidence = finished.value
+        return pruned
 
 
 def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
     """Explain at which step a memory is recalled or left out, and what would change the result."""
     validation.require_limit("depth", depth)
     memory_id = require_memory_id(request.scope, id)
-    evidence = find_evidence(deps, request)
-    visible = deps.store.get(request.scope, [memory_id], known_at=request.known_at)
+    evidence = gather(deps, request)
+    visible = deps.store.get(request.scope, [memory_id], known_at=request.view.known_at)
     if not visible:
         return _explain_barred(get_visible(deps, request.scope, id), request, Barrier.NOT_YET_KNOWN)
 
     memory = visible[0]
-    if not request.present:
+    if not request.view.present:
         versions = deps.store.history(request.scope, memory.id)
         known = [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
         memory = version_at(known, request.at) or memory
-    barrier = find_barrier(memory, request.at, present=request.present, past=request.past)
+    barrier = find_barrier(memory, request.at, present=request.view.present, past=request.view.past)
     barrier = barrier or _find_filter_barrier(memory, request)
     if barrier is not None:
         return _explain_barred(memory, request, barrier)
-    ranking = with_pinned(rank_evidence(evidence, request, depth), evidence, request)
-    reason = _explain_ranking(evidence, request, visible[0], depth)
+    ranking = _rank_with_pinned(deps, request, evidence, depth)
+    reason = why_in_evidence(memory_id, evidence.of_kinds(request.kinds), request.profile, request.at, limit=depth)
     position = next((position for position, scored in enumerate(ranking, start=1) if scored.id == id), None)
     if position is not None:
         reason = replace(reason, fate=Ranked(position), changes=())
@@ -387,24 +309,9 @@ def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Bud
 
 
 def _find_filter_barrier(memory: Memory, request: RecallRequest) -> Barrier | None:
-    if not memory.answers(request.levels):
+    if request.view.levels is not None and not memory.answers(request.view.levels):
         return Barrier.LEVEL
     return None if memory.kind in request.kinds else Barrier.KIND
-
-
-def _explain_ranking(evidence: "RecallEvidence", request: RecallRequest, memory: Memory, depth: int) -> Why:
-    from recollect.ranking.selection import why_in_table
-
-    return why_in_table(
-        memory.id,
-        evidence.table,
-        request.profile,
-        request.at,
-        limit=depth,
-        asked=request.query is not None,
-        fetch=evidence.candidates,
-        rows=select_rows(evidence, request),
-    )
 
 
 def _explain_barred(memory: Memory, request: RecallRequest, barrier: Barrier) -> Why:
@@ -443,7 +350,7 @@ def _id_of(one: Scored | str) -> MemoryId:
 
 
 def make_context_record(
-    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "RecallEvidence", depth: int
+    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "Evidence", depth: int
 ) -> ContextRecord:
     """Return the record of a context made from this evidence."""
     ranking = context.ranking
@@ -453,8 +360,8 @@ def make_context_record(
         scope=request.scope,
         made_at=request.made_at,
         at=request.at,
-        commit=evidence.commit,
-        known_at=request.known_at,
+        commit=evidence.snapshot.commit,
+        known_at=request.view.known_at,
         question=() if request.query is None else request.query.turns,
         profile=ranking.profile,
         version=ranking.version,
@@ -462,9 +369,9 @@ def make_context_record(
         tokens=context.tokens,
         budget=context.budget.tokens,
         depth=depth,
-        past=request.past,
+        past=request.view.past,
         kinds=() if has_every_kind else tuple(sorted(kind.value for kind in request.kinds)),
-        levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.levels)),
+        levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.view.levels or ())),
         marker=context.marker,
         packed=tuple(PackedEntry(scored.id, float(scored.score)) for scored in context.packed),
         omitted=tuple(
@@ -486,12 +393,10 @@ def read_formula(text: str) -> ProfileDocument:
     return document
 
 
-def _make_recipe(
-    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "RecallEvidence"
-) -> ContextRecipe:
-    budget, vectors = context.budget, evidence.vectors
+def _make_recipe(deps: Dependencies, context: Context, request: "RecallRequest", evidence: "Evidence") -> ContextRecipe:
+    budget, vectors = context.budget, evidence.query_vectors
     return ContextRecipe(
-        present=request.present,
+        present=request.view.present,
         reserves={kind.value: room for kind, room in budget.reserves.items()},
         items=budget.items,
         pinned_share=budget.pinned_share,

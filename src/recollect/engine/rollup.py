@@ -35,7 +35,7 @@ from recollect.model.timeline import RollupReport
 from recollect.protocols import ProgressListener, WriteTransaction
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import Vector
+    from recollect.retrieval.vectors import Vector
 
 ROLLUP_CHECKPOINT = "rollup"
 """The name of the checkpoint that stores how far the rollup of a scope got."""

@@ -38,9 +38,10 @@ from recollect.model.scope import Scope, as_scope
 from recollect.protocols import WriteTransaction
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking
+from recollect.retrieval.eligibility import View
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import RecallEvidence
+    from recollect.retrieval.snapshot import Snapshot
 
 
 DEFAULT_EARLIER_SESSIONS = 5
@@ -201,7 +202,7 @@ class Sessions:
         memory = get_visible(deps, target, id)
         if memory.level is not None:
             raise memory_not_found(target, id)
-        return _make_surroundings(_gather_memories(deps, target), memory, before, after)
+        return _make_surroundings(deps, target, memory, before, after)
 
     def holdings(self, *, scope: str | Scope) -> ScopeHoldings:
         """Return counts of the scope's own plain memories and sessions."""
@@ -210,8 +211,8 @@ class Sessions:
             target, [Level.SESSION], statuses=(*OPEN_SESSION_STATUSES, *LISTED_SESSION_STATUSES)
         )
         open_sessions = load_open_sessions(deps.store, target)
-        evidence = _gather_memories(deps, target)
-        own = [one for one in evidence.candidates(evidence.rows.tolist()) if one.scope == target]
+        snapshot = _read_memories(deps, target)
+        own = [one for one in snapshot.columns.table.candidates(snapshot.rows.tolist()) if one.scope == target]
         kinds = Counter(one.kind for one in own if one.kind is not None)
         created = [one.created_at for one in own if one.created_at is not None]
         updated = [one.updated_at for one in own if one.updated_at is not None]
@@ -229,55 +230,54 @@ def _resolve_inactivity(deps: Dependencies, inactivity: timedelta | None) -> tim
     return deps.sessions.inactivity if inactivity is None else require_inactivity("inactivity", inactivity)
 
 
-def _gather_memories(deps: Dependencies, scope: Scope) -> "RecallEvidence":
+def _read_memories(deps: Dependencies, scope: Scope) -> "Snapshot":
     """Return the plain memories that the scope may recall now, as columns."""
-    from recollect.retrieval.evidence import EvidenceRequest
-
-    return deps.store.gather(EvidenceRequest(scope=scope, at=deps.now(), present=True, levels=BRIEF_LEVELS))
+    return deps.store.snapshot(View(scope=scope, at=deps.now(), present=True, levels=BRIEF_LEVELS))
 
 
 def _to_sessions(deps: Dependencies, scope: Scope, sessions: Sequence[Memory]) -> tuple[Session, ...]:
     """Convert memories to sessions; a session without a summary gets the titles of its memories."""
     unsummarized = [one.id for one in sessions if not read_session(one).summarised]
-    titles = _load_saved_titles(_gather_memories(deps, scope), scope, unsummarized) if unsummarized else {}
+    titles = _load_saved_titles(deps, scope, unsummarized) if unsummarized else {}
     return tuple(read_session(one, titles.get(one.id, ())) for one in sessions)
 
 
-def _load_saved_titles(
-    evidence: "RecallEvidence", scope: Scope, sessions: Sequence[MemoryId]
-) -> dict[str, Sequence[str]]:
+def _load_saved_titles(deps: Dependencies, scope: Scope, sessions: Sequence[MemoryId]) -> dict[str, Sequence[str]]:
     """Return the titles of the memories saved in each session, in order of time."""
     import numpy as np
 
-    labels = evidence.table.labels.get("session")
-    if labels is None:
-        return {}
+    snapshot = _read_memories(deps, scope)
+    labels = snapshot.columns.sessions
     codes = [code for code, name in enumerate(labels.names) if name in sessions]
-    rows = evidence.rows[np.isin(labels.codes[evidence.rows], codes)].tolist()
-    own = (one for one in evidence.memories(rows) if one is not None and one.scope == scope)
+    rows = snapshot.rows[np.isin(labels.codes[snapshot.rows], codes)].tolist()
+    own = (one for one in deps.store.load(snapshot, rows) if one is not None and one.scope == scope)
     memories = sorted(own, key=lambda one: (one.created_at, one.id))
     return {id: [one.title or one.text for one in memories if one.session == id] for id in sessions}
 
 
-def _make_surroundings(evidence: "RecallEvidence", memory: Memory, before: int, after: int) -> NearbyMemories:
-    """Return the memories around one, by time and id; the evidence need not have that memory."""
+def _make_surroundings(deps: Dependencies, scope: Scope, memory: Memory, before: int, after: int) -> NearbyMemories:
+    """Return the memories around one, by time and id; that one need not be recallable."""
     from recollect.model.table import to_microseconds
 
-    rows, table = evidence.rows.tolist(), evidence.table
-    dates = table.dates["created_at"][evidence.rows].tolist() if rows else []
-    entries = [(at, table.ids[row], row) for at, row in zip(dates, rows, strict=True)]
+    snapshot = _read_memories(deps, scope)
+    rows, ids = snapshot.rows.tolist(), snapshot.columns.ids
+    dates = snapshot.columns.column("created_at")[snapshot.rows].tolist()
+    entries = [(at, ids[row], row) for at, row in zip(dates, rows, strict=True)]
     position = to_microseconds(memory.created_at), memory.id
     earlier = nlargest(before, (one for one in entries if one[:2] < position))
     later = nsmallest(after, (one for one in entries if one[:2] > position))
     return NearbyMemories(
         memory=memory,
-        before=_load_memories(evidence, earlier[::-1]),
-        after=_load_memories(evidence, later),
+        before=_load_memories(deps, snapshot, earlier[::-1]),
+        after=_load_memories(deps, snapshot, later),
     )
 
 
-def _load_memories(evidence: "RecallEvidence", entries: Sequence[tuple[float, MemoryId, int]]) -> tuple[Memory, ...]:
-    return tuple(one for one in evidence.memories([row for _, _, row in entries]) if one is not None)
+def _load_memories(
+    deps: Dependencies, snapshot: "Snapshot", entries: Sequence[tuple[float, MemoryId, int]]
+) -> tuple[Memory, ...]:
+    memories = deps.store.load(snapshot, [row for _, _, row in entries])
+    return tuple(one for one in memories if one is not None)
 
 
 OPEN_SESSION_STATUSES = (Status.ACTIVE, Status.QUARANTINED)

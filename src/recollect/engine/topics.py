@@ -20,12 +20,13 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.timeline import Entity, EntityNeighbors, LinkedMemory, Topic, TopicRefreshReport
 from recollect.protocols import WriteTransaction
-from recollect.retrieval.eligibility import find_barrier
+from recollect.retrieval.eligibility import View, find_barrier
 from recollect.text.entities import canonicalize_name
 
 if TYPE_CHECKING:
     from recollect.model.table import Rows
-    from recollect.retrieval.evidence import RecallEvidence, Vectors
+    from recollect.retrieval.snapshot import Snapshot
+    from recollect.retrieval.vectors import Vectors
 
 
 TOPICS_CHECKPOINT = "topics"
@@ -101,7 +102,7 @@ def _group_memories(deps: Dependencies, scope: Scope) -> tuple[int, list[list[Me
 
     rules = deps.topics
     active = load_active_memories(deps, scope, deps.now())
-    vectors, table = active.vectors, active.evidence.table
+    vectors, table = active.vectors, active.snapshot.columns.table
     pairs = find_near_pairs(vectors, rules.threshold)
     indexes = np.union1d(pairs.first, pairs.second)
     neighbors = pairs.neighbors_among(indexes)
@@ -209,9 +210,7 @@ def find_neighbors(deps: Dependencies, scope: Scope, name_or_id: str, limit: int
 
 def _load_mentions(deps: Dependencies, scope: Scope) -> Mentions:
     """Return the names mentioned by every memory that may be recalled now."""
-    from recollect.retrieval.evidence import EvidenceRequest
-
-    return deps.store.mentions(EvidenceRequest(scope=scope, at=deps.now(), present=True))
+    return deps.store.snapshot(View(scope=scope, at=deps.now(), present=True)).mentions()
 
 
 def _resolve_name(scope: Scope, query: str, counts: Mapping[str, int]) -> str:
@@ -265,12 +264,12 @@ def _load_linked(deps: Dependencies, scope: Scope, linked: Iterable[tuple[Memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveMemories:
-    """The scope's own valid plain memories: the evidence, their number, and the rows to compare.
+    """The scope's own valid plain memories: the snapshot, their number, and the rows to compare.
 
     The rows are sorted by id and leave events out.
     """
 
-    evidence: "RecallEvidence"
+    snapshot: "Snapshot"
     active_count: int
     rows: "Rows"
 
@@ -279,7 +278,7 @@ class ActiveMemories:
         """The vectors of these rows."""
         import numpy as np
 
-        vectors = self.evidence.table.vectors
+        vectors = self.snapshot.columns.table.vectors
         return np.empty((0, 0), dtype=np.float32) if vectors is None else vectors[self.rows].astype(np.float32)
 
 
@@ -291,17 +290,16 @@ def load_active_memories(deps: Dependencies, scope: Scope, now: datetime) -> Act
     import numpy as np
 
     from recollect.model.table import KINDS
-    from recollect.retrieval.evidence import EvidenceRequest
 
-    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=deps.encoder)
-    evidence = deps.store.gather(probe)
-    table, scopes = evidence.table, evidence.table.labels["scope"]
-    own = evidence.rows[:0]
+    view = View(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=deps.encoder)
+    snapshot = deps.store.snapshot(view)
+    table, scopes = snapshot.columns.table, snapshot.columns.table.labels["scope"]
+    own = snapshot.rows[:0]
     if str(scope) in scopes.names:
         own = np.flatnonzero(scopes.codes == scopes.names.index(str(scope)))
-    rows = np.intersect1d(evidence.rows, own)
+    rows = np.intersect1d(snapshot.rows, own)
     active = len(rows)
     if table.kinds is not None:
         rows = rows[table.kinds[rows] != KINDS.index(Kind.EVENT)]
     ordered = sorted(rows.tolist(), key=lambda row: table.ids[row])
-    return ActiveMemories(evidence, active, np.array(ordered, dtype=np.intp))
+    return ActiveMemories(snapshot, active, np.array(ordered, dtype=np.intp))

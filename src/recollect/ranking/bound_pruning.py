@@ -1,11 +1,14 @@
-"""Find the best rows of a table while fetching few similarities from the store.
+"""Find the best rows while fetching few similarities from a database that keeps the vectors.
 
 A score never falls as the similarity rises. The score that a candidate would have with the highest possible
 similarity is therefore an upper bound. If even that bound is below the last place, its similarity need not be
 fetched.
+
+`prune` decides which rows matter, and the caller fetches: it yields requests and is sent similarities.
 """
 
-from dataclasses import dataclass
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -15,7 +18,8 @@ from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking.columns import ROUNDING_ERROR, SignalColumns, nth_largest
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.result import Proof, StopReason
-from recollect.retrieval.evidence import RemoteSimilarities
+from recollect.ranking.selection import find_doubtful_rows, score_passing
+from recollect.retrieval.evidence import Evidence, NearestRows
 
 FIRST_BATCH_ROWS = 1_024
 """How many similarities the first request fetches; later ones fetch all that may still matter.
@@ -25,12 +29,23 @@ Each request is a round trip.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrunedTable:
-    """The table with the fetched similarities, the rows to rank, and the proof that these are enough."""
+class SimilarityRequest:
+    """Rows whose similarities are needed: to the last bit if `exact`, else within the error of the evidence."""
 
-    table: CandidateTable
     rows: Rows
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrunedEvidence:
+    """The evidence with the fetched similarities, only the rows to rank, and the proof that these are enough."""
+
+    evidence: Evidence
     proof: Proof
+
+
+Pruning = Generator[SimilarityRequest, Floats, PrunedEvidence]
+"""Yields what to fetch, is sent the similarities in the order of the rows, NaN where a vector is gone."""
 
 
 def can_prune(profile: Profile) -> bool:
@@ -38,22 +53,15 @@ def can_prune(profile: Profile) -> bool:
     return not profile.set_signals and profile.hearing is Hearing.ALONE and "similarity" in profile.fields
 
 
-def prune_rows(
-    table: CandidateTable,
-    profile: Profile,
-    at: datetime,
-    *,
-    limit: int,
-    rows: Rows,
-    nearby: RemoteSimilarities,
-    trusting: bool,
-) -> PrunedTable:
+def prune(
+    evidence: Evidence, profile: Profile, at: datetime, *, limit: int, nearest: NearestRows, trusting: bool
+) -> Pruning:
     """Return the rows that contain the best `limit`, with their similarities.
 
-    With `trusting`, the index's ceiling is taken as the upper bound for all rows it did not return.
+    `nearest` are the nearest rows by an index. With `trusting`, its ceiling is taken as the upper bound for all rows it
+    did not return.
     """
-    state = _PruningState(table, profile, at, limit, rows, nearby)
-    nearest = nearby.nearest()
+    state = _PruningState(evidence, profile, at, limit)
     state.add_similarities(nearest.rows, nearest.similarities)
 
     pending = state.pending_rows
@@ -61,39 +69,69 @@ def prune_rows(
     possible = state.can_rank(highest)
     contenders, bounds = pending[possible], highest[possible]
     if trusting and nearest.ceiling < 1.0:
-        bounds = state.upper_bounds(contenders, nearest.ceiling + nearby.error)
+        bounds = state.upper_bounds(contenders, nearest.ceiling + evidence.table.similarity_error)
     order = np.argsort(-bounds, kind="stable")
     contenders, bounds = contenders[order], bounds[order]
 
     for batch in (slice(FIRST_BATCH_ROWS), slice(FIRST_BATCH_ROWS, None)):
         needed = np.sort(contenders[batch][state.can_rank(bounds[batch])])
         if len(needed):
-            state.add_similarities(needed, nearby.similarities(needed))
+            state.add_similarities(needed, (yield SimilarityRequest(needed, exact=False)))
 
     pruned = state.is_pending(pending)
     uncertain = state.can_rank(highest) & pruned
     stopped = StopReason.INDEX if uncertain.any() else StopReason.BOUND if pruned.any() else StopReason.EVERY
     scanned = len(state.rows)
-    return PrunedTable(state.table, state.rows, Proof(stopped, scanned, scanned + int(np.count_nonzero(pruned))))
+    proof = Proof(stopped, scanned, scanned + int(np.count_nonzero(pruned)))
+    known = replace(evidence, table=state.table, rows=state.rows)
+    return PrunedEvidence((yield from _make_exact(known, profile, at, limit)), proof)
+
+
+def _make_exact(
+    evidence: Evidence, profile: Profile, at: datetime, limit: int
+) -> Generator[SimilarityRequest, Floats, Evidence]:
+    """Return the evidence with exact similarities for the rows that the reference will score.
+
+    First for rows that may or may not pass a gate; then it is clear which rows pass, and which of these may be the
+    best. A row without a score is one that the reference refuses, and then no other matters.
+    """
+    columns = SignalColumns(evidence.table, at, evidence.rows, evidence)
+    evidence = yield from _fetch_exact(evidence, columns.table_rows(find_doubtful_rows(columns, profile)))
+    scored = score_passing(replace(columns, evidence=evidence), profile)
+    refused = np.flatnonzero(np.isnan(scored.scores))[:1]
+    contenders = refused if len(refused) else scored.find_contenders(limit)
+    return (yield from _fetch_exact(evidence, scored.columns.table_rows(contenders)))
+
+
+def _fetch_exact(evidence: Evidence, rows: Rows) -> Generator[SimilarityRequest, Floats, Evidence]:
+    """Return the evidence with exact similarities for those of the rows whose vectors stay in the database.
+
+    Where a vector is gone meanwhile, the similarity that was fetched before counts.
+    """
+    needed = np.intersect1d(rows, np.setdiff1d(evidence.remote_rows, list(evidence.fetched)))
+    if not len(needed):
+        return evidence
+    exact = yield SimilarityRequest(needed, exact=True)
+    exact = np.where(np.isnan(exact), evidence.table.numbers["similarity"][needed], exact)
+    fetched = dict(zip(needed.tolist(), exact.tolist(), strict=True))
+    return replace(evidence, fetched={**evidence.fetched, **fetched})
 
 
 class _PruningState:
     """The similarities fetched so far, and the lower bounds of the scores."""
 
-    def __init__(
-        self, table: CandidateTable, profile: Profile, at: datetime, limit: int, rows: Rows, nearby: RemoteSimilarities
-    ) -> None:
+    def __init__(self, evidence: Evidence, profile: Profile, at: datetime, limit: int) -> None:
         self._profile = profile
         self._at = at
         self._limit = limit
-        self._given_table = table
-        known = table.numbers.get("similarity")
-        self._similarities = np.full(len(table), np.nan) if known is None else known.copy()
-        self._error = max(table.similarity_error, nearby.error)
-        self._eligible = np.zeros(len(table), dtype=np.bool_)
-        self._eligible[rows] = True
-        self._pending = np.zeros(len(table), dtype=np.bool_)
-        self._pending[nearby.rows] = self._eligible[nearby.rows]
+        self._given_table = evidence.table
+        known = evidence.table.numbers.get("similarity")
+        self._similarities = np.full(len(evidence.table), np.nan) if known is None else known.copy()
+        self._error = evidence.table.similarity_error
+        self._eligible = np.zeros(len(evidence.table), dtype=np.bool_)
+        self._eligible[evidence.rows] = True
+        self._pending = np.zeros(len(evidence.table), dtype=np.bool_)
+        self._pending[evidence.remote_rows] = self._eligible[evidence.remote_rows]
         self._scores = self._lower_bounds(self.rows)
 
     @property

@@ -3,11 +3,10 @@
 The columns only select candidates. The scores that a caller sees come from the reference scorer in `scorer`.
 """
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +38,13 @@ from recollect.ranking.quantities import (
 )
 from recollect.ranking.signals import SetSignal, Signal, signal_value
 
+if TYPE_CHECKING:
+    from recollect.retrieval.evidence import Evidence
+
 ROUNDING_ERROR = 1e-12
 """The largest difference between a column and the reference scorer.
 
 It is a generous bound for rounding errors of a few units in the last place per part.
-"""
-
-FetchCandidates = Callable[[Sequence[int]], Sequence[Candidate]]
-"""A function that returns the candidates of some rows of a table, in order, with exact similarities.
-
-The similarity of a row must be the same to the last bit, whichever other rows are requested with it.
 """
 
 
@@ -57,25 +53,25 @@ class SignalColumns:
     """The signal columns of a table at one moment, or of some of its rows.
 
     Each column is computed once. Rows are numbered from 0 among the selected `rows`; `table_rows` maps them to rows
-    of the table. Candidates come from the table, or from `fetch`, each once.
+    of the table. Candidates have exact similarities: from `evidence`, where those of the table are approximate.
     """
 
     table: CandidateTable
     at: datetime
     rows: Rows | None = None
-    fetch: FetchCandidates | None = None
-    _cached: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
-    _fetched: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
+    evidence: "Evidence | None" = None
+    _columns: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
+    _candidates: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
 
     def __len__(self) -> int:
         return len(self.table) if self.rows is None else len(self.rows)
 
     def take_rows(self, rows: Rows) -> "SignalColumns":
-        """Return these columns for some of the rows, in order; values already computed or fetched are reused."""
+        """Return these columns for some of the rows, in order; what was computed already is reused."""
         if len(rows) == len(self):
             return self
-        cached = [(signal, None if column is None else column[rows]) for signal, column in self._cached]
-        return SignalColumns(self.table, self.at, self.table_rows(rows), self.fetch, cached, self._fetched)
+        columns = [(signal, None if column is None else column[rows]) for signal, column in self._columns]
+        return SignalColumns(self.table, self.at, self.table_rows(rows), self.evidence, columns, self._candidates)
 
     def table_rows(self, rows: Rows) -> Rows:
         """Return the table rows of these rows."""
@@ -93,7 +89,7 @@ class SignalColumns:
         """Return the columns with one more row of the table."""
         rows = self.table_rows(np.arange(len(self)))
         rows = np.insert(rows, np.searchsorted(rows, row), row)
-        return SignalColumns(self.table, self.at, rows, self.fetch, _fetched=self._fetched)
+        return SignalColumns(self.table, self.at, rows, self.evidence, _candidates=self._candidates)
 
     def number_column(self, field: str) -> Floats | None:
         """Return a number column of the selected rows."""
@@ -120,31 +116,28 @@ class SignalColumns:
         return [self.table.ids[row] for row in self.table_rows(rows).tolist()]
 
     def candidates(self, rows: Rows) -> list[Candidate]:
-        """Return the candidates of these rows, in the form the reference scorer takes."""
+        """Return the candidates of these rows, with exact similarities, as the reference scorer takes them."""
         numbers: list[int] = self.table_rows(rows).tolist()
-        new = [row for row in numbers if row not in self._fetched]
+        new = [row for row in numbers if row not in self._candidates]
         if new:
-            fetched = self.table.candidates(new) if self.fetch is None else self._fetch_checked(self.fetch, new)
-            self._fetched.update(zip(new, fetched, strict=True))
-        return [self._fetched[row] for row in numbers]
+            exact = None if self.evidence is None else self.evidence.exact_similarities(new)
+            if exact is not None:
+                self._refuse_other_similarities(new, exact)
+            self._candidates.update(zip(new, self.table.candidates(new, exact), strict=True))
+        return [self._candidates[row] for row in numbers]
 
-    def _fetch_checked(self, fetch: FetchCandidates, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Fetch candidates and check that they match the table."""
-        candidates = fetch(rows)
-        if len(candidates) != len(rows):
-            raise InvalidInput(f"`fetch` returned {len(candidates)} candidates for {len(rows)} rows")
-        similarities = self.table.numbers.get("similarity")
-        for row, candidate in zip(rows, candidates, strict=True):
-            if candidate.id != self.table.ids[row]:
-                raise InvalidInput(f"`fetch` returned candidate {candidate.id!r} for {self.table.ids[row]!r}")
-            approximate = math.nan if similarities is None else similarities.item(row)
-            exact = math.nan if candidate.similarity is None else candidate.similarity
-            if abs(approximate - exact) > self._similarity_error or math.isnan(approximate) != math.isnan(exact):
-                raise InvalidInput(
-                    f"`fetch` returned similarity {exact!r} for {candidate.id!r}, but the table has {approximate!r} "
-                    f"with an error of at most {self.table.similarity_error:g}"
-                )
-        return candidates
+    def _refuse_other_similarities(self, rows: Sequence[int], exact: Floats) -> None:
+        """Raise unless these exact similarities are those that the table approximates."""
+        column = self.table.numbers.get("similarity", np.full(len(self.table), np.nan))
+        approximate = column[np.asarray(rows, dtype=np.intp)]
+        near = np.abs(approximate - exact) <= self._similarity_error
+        wrong = np.flatnonzero(~(near | (np.isnan(approximate) & np.isnan(exact))))
+        if len(wrong):
+            place = int(wrong[0])
+            raise InvalidInput(
+                f"the similarity of {self.table.ids[rows[place]]!r} is {exact[place]:g}, but the table has "
+                f"{approximate[place]:g} with an error of at most {self.table.similarity_error:g}"
+            )
 
     @property
     def _similarity_error(self) -> float:
@@ -160,13 +153,13 @@ class SignalColumns:
 
     def signal_column(self, signal: Signal) -> Floats | None:
         """Return the signal of every row, NaN without evidence; `None` if no row has any."""
-        for known, column in self._cached:
+        for known, column in self._columns:
             if known == signal:
                 return column
         quantity = _quantity_column(signal.quantity, self)
         with np.errstate(over="ignore"):  # infinity is a valid quantity: each curve has a limit there
             column = None if quantity is None else _apply_curve(signal.curve, quantity)
-        self._cached.append((signal, column))
+        self._columns.append((signal, column))
         return column
 
     def signal_values(self, signal: Signal) -> Floats:

@@ -7,7 +7,7 @@ by score; `fuse` joins rankings of different schemes by rank.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import overload
@@ -197,13 +197,24 @@ class Ranking:
     """Candidates sorted by score, best first, then by id.
 
     `excluded` counts the candidates that are left out, by reason: "gate:relevance", "min_score", "limit". `proof`
-    says how many were scored, and why that was enough.
+    says how many were scored, and why that was enough. `rows` are the candidates' rows in the table that was ranked,
+    until their memories are loaded.
     """
 
     scheme: Scheme
     scored: tuple[Scored, ...]
     proof: Proof
     excluded: Mapping[str, int] = field(default_factory=dict[str, int])
+    rows: tuple[int, ...] = field(default=(), compare=False)
+
+    def with_memories(self, memories: Sequence[Memory | None]) -> "Ranking":
+        """Return the ranking with the memories of its rows, without those that were erased meanwhile."""
+        scored = tuple(
+            replace(one, candidate=one.candidate.with_memory(memory))
+            for one, memory in zip(self.scored, memories, strict=True)
+            if memory is not None
+        )
+        return replace(self, scored=scored, rows=())
 
     def __repr__(self) -> str:
         exact = "" if self.exact else ", not exact"

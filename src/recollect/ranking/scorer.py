@@ -84,6 +84,17 @@ def explain(candidate: Candidate, profile: Profile, at: datetime, set_values: Se
     return Explanation(parts, scales)
 
 
+def explain_despite_gates(
+    candidate: Candidate, profile: Profile, at: datetime, set_values: SetEvidence = NO_EVIDENCE
+) -> Explanation:
+    """Explain a candidate that may not pass a gate; if it does not, missing required evidence counts 0.
+
+    `explain` would raise an error for missing required evidence, but such a candidate is never ranked.
+    """
+    gated = closed_gate(candidate, profile, at) is not None
+    return explain(candidate, profile.lenient if gated else profile, at, set_values)
+
+
 def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | None:
     """Return the first gate that the candidate does not pass, or `None`."""
     return next((gate for gate in profile.gates if not passes(gate, candidate, at)), None)
@@ -216,8 +227,9 @@ def rank(
     from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
     from recollect.ranking.selection import rank_table
 
-    table = CandidateTable.of(pool)
-    return rank_table(table, resolved, at, limit=limit, asked=asked, fetch=lambda rows: [pool[row] for row in rows])
+    ranking = rank_table(CandidateTable.of(pool), resolved, at, limit=limit, asked=asked)
+    scored = (replace(one, candidate=pool[row]) for one, row in zip(ranking, ranking.rows, strict=True))
+    return replace(ranking, scored=tuple(scored), rows=())
 
 
 def parse_candidates(candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:

@@ -2,14 +2,15 @@
 
 The reference also scores every row that is within the columns' error of a gate, of `min_score` or of the last rank, so
 the result equals the reference ranking to the last bit. Gates are always decided exactly, because set signals compare
-the rows that passed them. `why_in_table` explains the rank of one row without scoring all others.
+the rows that passed them.
 """
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +19,59 @@ from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking import scorer
-from recollect.ranking.columns import FetchCandidates, SignalColumns, nth_largest
+from recollect.ranking.columns import SignalColumns, nth_largest
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
-from recollect.ranking.result import Proof, Ranking, Scheme, Scored, order_exclusions
+from recollect.ranking.result import PRUNED, Proof, Ranking, Scheme, Scored, order_exclusions
 from recollect.ranking.set_signals import SetSignalColumns, all_rows, compute_set_signals, set_evidence
 from recollect.ranking.signals import SetSignal
-from recollect.ranking.why import (
-    CandidatePosition,
-    Why,
-    candidate_not_found,
-    explain_candidate,
-    explain_position,
-    find_rival,
-)
+from recollect.retrieval.eligibility import Barrier
+
+if TYPE_CHECKING:
+    from recollect.retrieval.evidence import Evidence
+
+
+def rank_evidence(
+    evidence: "Evidence",
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int,
+    always: Rows | None = None,
+    proof: Proof | None = None,
+) -> Ranking:
+    """Return the best `limit` memories of the evidence, exactly as the reference ranks all of them.
+
+    The rows of `always` are ranked too, even if a gate, the minimum or the limit would leave them out. `proof` says why
+    these rows are enough, if others were pruned.
+    """
+    at = scorer.check_arguments(at, limit)
+    scored = score_evidence(evidence, profile, at)
+    ranking = select_best(scored, limit)
+    if always is not None:
+        ranking = _add_rows(ranking, scored, always)
+    barred = {barrier.value: evidence.barred[barrier] for barrier in Barrier if evidence.barred.get(barrier)}
+    excluded = {**barred, **ranking.excluded}
+    if proof is not None and proof.eligible > proof.scanned:
+        excluded[PRUNED] = proof.eligible - proof.scanned
+    return replace(ranking, excluded=excluded, proof=proof or ranking.proof)
+
+
+def rank_table(
+    table: CandidateTable,
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int,
+    asked: bool = False,
+    rows: Rows | None = None,
+) -> Ranking:
+    """Return the best `limit` rows of a table whose similarities are exact.
+
+    With `rows`, sorted and distinct, only these are candidates.
+    """
+    at = scorer.check_arguments(at, limit)
+    return select_best(score_columns(SignalColumns(table, at, _check_rows(rows, table)), profile, asked=asked), limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,38 +125,137 @@ class ScoredColumns:
         keys[columns.zero_score_mask(self.profile, rows) & ~unique] = np.inf
         return [bytes(key) for key in keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1]))).ravel().tolist()]
 
+    def find_contenders(self, limit: int) -> Rows:
+        """Return the rows that the reference must score to find the best `limit`."""
+        return find_contenders(self.scores, min_score=self.profile.min_score, limit=limit, error_bound=self.error_bound)
 
-def score_columns(
-    table: CandidateTable,
-    profile: Profile,
-    at: datetime,
-    *,
-    asked: bool,
-    fetch: FetchCandidates | None,
-    rows: Rows | None,
-) -> ScoredColumns:
-    """Score the table, or only these rows of it, by columns."""
-    if table.similarity_error > 0.0 and fetch is None:
+    def candidate(self, row: int) -> tuple[Candidate, scorer.SetEvidence]:
+        """Return the candidate of a table row, and its set signals.
+
+        A row that did not pass the gates is compared with those that did.
+        """
+        columns, sets = self.columns, self.sets
+        if not columns.has_row(row):
+            columns = columns.with_row(row)
+            sets = compute_set_signals(columns, self.profile, all_rows(columns))
+        index = columns.row_index(row)
+        (candidate,) = columns.candidates(np.array([index]))
+        return candidate, set_evidence(sets, index)
+
+    def rank_of(self, row: int) -> int | None:
+        """Return the rank of a table row, or None if it did not pass a gate or is below the minimum.
+
+        The reference decides close scores.
+        """
+        if not self.columns.has_row(row):
+            return None
+        index = np.array([self.columns.row_index(row)])
+        own = float(self.exact_scores(index)[0])
+        if own < self.profile.min_score:
+            return None
+        ahead = self.scores > own + self.error_bound
+        close = np.flatnonzero(~ahead & (self.scores >= own - self.error_bound))
+        scores = self.exact_scores(close)
+        (id,) = self.columns.ids(index)
+        tied = self.columns.ids(close[scores == own])
+        return 1 + int(np.count_nonzero(ahead)) + int(np.count_nonzero(scores > own)) + sum(one < id for one in tied)
+
+
+def score_evidence(evidence: "Evidence", profile: Profile, at: datetime) -> ScoredColumns:
+    """Score the rows of the evidence by columns."""
+    rows = _check_rows(evidence.rows, evidence.table)
+    return score_columns(SignalColumns(evidence.table, at, rows, evidence), profile, asked=evidence.asked)
+
+
+def score_columns(columns: SignalColumns, profile: Profile, *, asked: bool) -> ScoredColumns:
+    """Decide which rows pass the gates, and score these by columns."""
+    if columns.table.similarity_error > 0.0 and columns.evidence is None:
         raise InvalidInput(
-            f"similarities have an error of up to {table.similarity_error:g}; pass `fetch`, which returns exact ones"
+            f"similarities have an error of up to {columns.table.similarity_error:g}; rank evidence that has exact ones"
         )
-    columns = SignalColumns(table, at, _check_rows(rows, table), fetch)
     scorer.check_question(profile, asked=asked, found=asked or not len(columns) or columns.questioned)
-
-    gated_out: Counter[str] = Counter()
-    passed = _apply_gates(columns, profile, gated_out)
-    sets = compute_set_signals(passed, profile, all_rows(passed))
-    scores = passed.score(profile, {name: column.values for name, column in sets.items()})
-    scored = ScoredColumns(
-        profile=profile,
-        columns=passed,
-        sets=sets,
-        scores=scores,
-        error_bound=passed.score_error_bound(profile),
-        gated_out=gated_out,
-    )
-    _refuse_missing(scored)
+    scored = score_passing(columns, profile)
+    missing = np.flatnonzero(np.isnan(scored.scores))
+    if len(missing):
+        scored.explain_rows_once(missing[:1])  # the reference refuses the row and names what is missing
+        raise InvalidInput(f"{scored.columns.ids(missing[:1])[0]!r} has no score by columns, but one by the reference")
     return scored
+
+
+def find_doubtful_rows(columns: SignalColumns, profile: Profile) -> Rows:
+    """Return the rows whose gates the columns cannot decide."""
+    doubtful = np.zeros(len(columns), dtype=np.bool_)
+    for gate in profile.gates:
+        for alternative in gate.alternatives:
+            doubtful[_rows_near_gate(columns, alternative)] = True
+    return np.flatnonzero(doubtful)
+
+
+def find_contenders(scores: Floats, *, min_score: float, limit: int, error_bound: float) -> Rows:
+    """Return the rows that the reference must score: those near `min_score`, and the best few."""
+    possible = scores >= min_score - error_bound
+    last = nth_largest(scores, limit)
+    if last <= min_score + error_bound:
+        return np.flatnonzero(possible)
+    chosen = scores >= last - 2.0 * error_bound
+    if min_score > 0.0:
+        chosen |= possible & (scores <= min_score + error_bound)
+    return np.flatnonzero(chosen)
+
+
+def select_best(scored: ScoredColumns, limit: int) -> Ranking:
+    """Return the best `limit` of the scored rows."""
+    profile, columns = scored.profile, scored.columns
+    contenders = scored.find_contenders(limit)
+    scores = scored.exact_scores(contenders)
+    passes = scores >= profile.min_score
+    best = _order_best(columns, contenders[passes], scores[passes], limit)
+
+    below = int(np.count_nonzero(scored.scores < profile.min_score - scored.error_bound)) + int(np.sum(~passes))
+    excluded = {**scored.gated_out, "min_score": below, "limit": len(columns) - below - len(best)}
+    scheme = Scheme(profile, columns.at)
+    pairs = zip(columns.candidates(best), scored.explain_rows_once(best), strict=True)
+    return Ranking(
+        scheme=scheme,
+        scored=tuple(Scored.of(candidate, explanation, scheme) for candidate, explanation in pairs),
+        proof=Proof.scan(len(columns) + sum(scored.gated_out.values())),
+        excluded=order_exclusions(profile, excluded),
+        rows=tuple(columns.table_rows(best).tolist()),
+    )
+
+
+def _order_best(columns: SignalColumns, rows: Rows, scores: Floats, limit: int) -> Rows:
+    """Return the best of these rows, sorted by score, then id."""
+    ordered = zip((-scores).tolist(), columns.ids(rows), rows.tolist(), strict=True)
+    return np.array([row for *_, row in heapq.nsmallest(limit, ordered)], dtype=np.intp)
+
+
+def _add_rows(ranking: Ranking, scored: ScoredColumns, rows: Rows) -> Ranking:
+    """Return the ranking with these rows of the table, wherever they were left out."""
+    profile, at = scored.profile, scored.columns.at
+    excluded = Counter(ranking.excluded)
+    pairs = list(zip(ranking.rows, ranking.scored, strict=True))
+    for row in np.setdiff1d(rows, ranking.rows).tolist():
+        candidate, set_values = scored.candidate(row)
+        explanation = scorer.explain_despite_gates(candidate, profile, at, set_values)
+        one = Scored.of(candidate, explanation, ranking.scheme)
+        excluded[_exclusion_reason(one, profile, at)] -= 1
+        pairs.append((row, one))
+    pairs.sort(key=lambda pair: (-pair[1].score, pair[1].id))
+    return replace(
+        ranking,
+        scored=tuple(one for _, one in pairs),
+        rows=tuple(row for row, _ in pairs),
+        excluded=order_exclusions(profile, excluded),
+    )
+
+
+def _exclusion_reason(scored: Scored, profile: Profile, at: datetime) -> str:
+    """Return what leaves a memory out of the best."""
+    gate = scorer.closed_gate(scored.candidate, profile, at)
+    if gate is not None:
+        return f"gate:{gate.signal.name}"
+    return "min_score" if float(scored.score) < profile.min_score else "limit"
 
 
 def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
@@ -130,172 +269,38 @@ def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
     return None if len(numbers) == len(table) else numbers
 
 
-def _apply_gates(columns: SignalColumns, profile: Profile, gated_out: Counter[str]) -> SignalColumns:
-    """Return the rows that pass every gate, and count the others."""
+def score_passing(columns: SignalColumns, profile: Profile) -> ScoredColumns:
+    """Score the rows that pass every gate, and count the others."""
+    gated_out: Counter[str] = Counter()
     for gate in profile.gates:
-        passing = np.flatnonzero(
-            np.logical_or.reduce([_passes_gate(columns, alternative) for alternative in gate.alternatives])
-        )
+        passes = np.logical_or.reduce([_passes_gate(columns, alternative) for alternative in gate.alternatives])
+        passing = np.flatnonzero(passes)
         if len(passing) < len(columns):
             gated_out[f"gate:{gate.signal.name}"] = len(columns) - len(passing)
             columns = columns.take_rows(passing)
-    return columns
+    sets = compute_set_signals(columns, profile, all_rows(columns))
+    return ScoredColumns(
+        profile=profile,
+        columns=columns,
+        sets=sets,
+        scores=columns.score(profile, {name: column.values for name, column in sets.items()}),
+        error_bound=columns.score_error_bound(profile),
+        gated_out=gated_out,
+    )
 
 
 def _passes_gate(columns: SignalColumns, alternative: Gate) -> NDArray[np.bool_]:
     """Return whether each row opens the gate; the reference decides rows within the error."""
-    value = columns.signal_values(alternative.signal)
-    passes: NDArray[np.bool_] = value >= alternative.at_least
-    slack = columns.error_bound(alternative.signal)
-    if slack > 0.0:
-        close = np.flatnonzero(np.abs(value - alternative.at_least) <= slack)
+    passes: NDArray[np.bool_] = columns.signal_values(alternative.signal) >= alternative.at_least
+    close = _rows_near_gate(columns, alternative)
+    if len(close):
         passes[close] = columns.exact_values(alternative.signal, close) >= alternative.at_least
     return passes
 
 
-def _refuse_missing(scored_columns: ScoredColumns) -> None:
-    """Raise the reference scorer's error for the first row that lacks required evidence."""
-    missing = np.isnan(scored_columns.scores)
-    if missing.any():
-        first = np.flatnonzero(missing)[:1]
-        scored_columns.explain_rows_once(first)
-        raise InvalidInput(
-            f"`fetch` returned evidence for {scored_columns.columns.ids(first)[0]!r} that the table does not have"
-        )
-
-
-def rank_table(
-    table: CandidateTable,
-    profile: Profile,
-    at: datetime,
-    *,
-    limit: int,
-    asked: bool = False,
-    fetch: FetchCandidates | None = None,
-    rows: Rows | None = None,
-) -> Ranking:
-    """Return the best `limit` rows of the table, exactly as the reference ranks all of it.
-
-    With `rows`, sorted and distinct, only these are candidates. A table with a similarity error needs `fetch`, which
-    returns candidates with exact similarities.
-    """
-    at = scorer.check_arguments(at, limit)
-    return select_best(score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows), limit)
-
-
-def select_best(scored_columns: ScoredColumns, limit: int) -> Ranking:
-    """Return the best `limit` of the scored rows."""
-    profile, columns = scored_columns.profile, scored_columns.columns
-    excluded = Counter(scored_columns.gated_out)
-    contenders = _find_contenders(scored_columns.scores, profile, limit, scored_columns.error_bound, excluded)
-    scores = scored_columns.exact_scores(contenders)
-
-    passes = scores >= profile.min_score
-    shown = _order_best(columns, contenders[passes], scores[passes], limit)
-    excluded["min_score"] += len(passes) - int(np.count_nonzero(passes))
-    excluded["limit"] = len(columns) - excluded["min_score"] - len(shown)
-    scheme = Scheme(profile, columns.at)
-    pairs = zip(columns.candidates(shown), scored_columns.explain_rows_once(shown), strict=True)
-    scored = tuple(Scored.of(candidate, explanation, scheme) for candidate, explanation in pairs)
-    proof = Proof.scan(len(columns) + sum(scored_columns.gated_out.values()))
-    return Ranking(scheme=scheme, scored=scored, proof=proof, excluded=order_exclusions(profile, excluded))
-
-
-def _order_best(columns: SignalColumns, rows: Rows, scores: Floats, limit: int) -> Rows:
-    """Return the best of these rows, sorted by score, then id."""
-    ordered = zip((-scores).tolist(), columns.ids(rows), rows.tolist(), strict=True)
-    return np.array([row for *_, row in heapq.nsmallest(limit, ordered)], dtype=np.intp)
-
-
-def _find_contenders(scores: Floats, profile: Profile, limit: int, slack: float, excluded: Counter[str]) -> Rows:
-    """Return the rows that the reference must score: those near `min_score`, and the best few."""
-    min_score = profile.min_score
-    excluded["min_score"] = int(np.count_nonzero(scores < min_score - slack))
-    last = nth_largest(scores, limit)
-    if last <= min_score + slack:
-        return np.flatnonzero(scores >= min_score - slack)
-    chosen = scores >= last - 2.0 * slack
-    if min_score > 0.0 and np.count_nonzero(scores <= min_score + slack) > excluded["min_score"]:
-        chosen |= np.abs(scores - min_score) <= slack
-    return np.flatnonzero(chosen)
-
-
-def why_in_table(
-    id: str,
-    table: CandidateTable,
-    profile: Profile,
-    at: datetime,
-    *,
-    limit: int | None = None,
-    asked: bool = False,
-    fetch: FetchCandidates | None = None,
-    rows: Rows | None = None,
-) -> Why:
-    """Explain why the candidate is in the best `limit` of the table, or what kept it out.
-
-    The result equals that of `why_ranked` for the table's candidates; `fetch` and `rows` are as for `rank_table`.
-    """
-    at = scorer.check_arguments(at, limit)
-    row = _find_row(id, table, rows)
-    scored_columns = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
-
-    def rival(last: int) -> Scored | None:
-        return find_rival(select_best(scored_columns, last), table.ids[row], last)
-
-    return explain_position(_position_of(scored_columns, row), profile, at, limit=limit, rival=rival)
-
-
-def explain_rows(
-    wanted: Sequence[int],
-    table: CandidateTable,
-    profile: Profile,
-    at: datetime,
-    *,
-    asked: bool = False,
-    fetch: FetchCandidates | None = None,
-    rows: Rows | None = None,
-) -> list[tuple[Candidate, Explanation]]:
-    """Return the candidates of these rows, with the explanations that `why_in_table` gives."""
-    at = scorer.check_arguments(at, None)
-    scored_columns = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
-    positions = [_position_of(scored_columns, row) for row in wanted]
-    return [(one.candidate, explain_candidate(one, profile, at)) for one in positions]
-
-
-def _find_row(id: str, table: CandidateTable, rows: Rows | None) -> int:
-    """Return the row of that id; raise if it is not among the candidates."""
-    candidates = range(len(table)) if rows is None else rows.tolist()
-    row = next((row for row in candidates if table.ids[row] == id), None)
-    if row is None:
-        raise candidate_not_found(id)
-    return row
-
-
-def _position_of(scored_columns: ScoredColumns, row: int) -> CandidatePosition:
-    """Return the row's position among the rows that passed the gates.
-
-    A row that did not pass is scored together with them.
-    """
-    columns, sets = scored_columns.columns, scored_columns.sets
-    passed = columns.has_row(row)
-    if not passed:
-        columns = columns.with_row(row)
-        sets = compute_set_signals(columns, scored_columns.profile, all_rows(columns))
-    row_index = columns.row_index(row)
-    (candidate,) = columns.candidates(np.array([row_index]))
-    return CandidatePosition(
-        candidate, set_evidence(sets, row_index), _find_rank(scored_columns, row_index) if passed else None
-    )
-
-
-def _find_rank(scored_columns: ScoredColumns, row_index: int) -> int | None:
-    """Return the row's rank, or `None` below the minimum; the reference decides close scores."""
-    own = float(scored_columns.exact_scores(np.array([row_index]))[0])
-    if own < scored_columns.profile.min_score:
-        return None
-    ahead = scored_columns.scores > own + scored_columns.error_bound
-    close = np.flatnonzero(~ahead & (scored_columns.scores >= own - scored_columns.error_bound))
-    scores = scored_columns.exact_scores(close)
-    (id,) = scored_columns.columns.ids(np.array([row_index]))
-    tied = scored_columns.columns.ids(close[scores == own])
-    return 1 + int(np.count_nonzero(ahead)) + int(np.count_nonzero(scores > own)) + sum(other < id for other in tied)
+def _rows_near_gate(columns: SignalColumns, alternative: Gate) -> Rows:
+    """Return the rows whose value is within the columns' error of the gate."""
+    slack = columns.error_bound(alternative.signal)
+    if slack == 0.0:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(np.abs(columns.signal_values(alternative.signal) - alternative.at_least) <= slack)

@@ -4,10 +4,10 @@ The fates and changes come first, then the search for changes, then their descri
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from recollect.errors import NotFound
 from recollect.model import validation
@@ -24,6 +24,10 @@ from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.scorer import MIN_COLUMN_CANDIDATES
 from recollect.ranking.signals import Addressed, Linked, SetSignal, Signal, signal_value
 from recollect.retrieval.eligibility import Barrier
+
+if TYPE_CHECKING:
+    from recollect.ranking.selection import ScoredColumns
+    from recollect.retrieval.evidence import Evidence
 
 MAX_TRIED_QUANTITIES = 16
 """How many quantities near the inverse of a curve are tried."""
@@ -146,7 +150,7 @@ def why_ranked(
     at = scorer.check_arguments(at, limit)
     candidate = next((one for one in candidates if one.id == id), None)
     if candidate is None:
-        raise candidate_not_found(id)
+        raise _candidate_not_found(id)
     ranking = scorer.rank_candidates(candidates, profile, at, asked=asked)
     rank = next((rank for rank, one in enumerate(ranking, start=1) if one.id == id), None)
     rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
@@ -157,8 +161,39 @@ def why_ranked(
     )
 
 
-def candidate_not_found(id: str) -> NotFound:
-    """Return the error for an unknown candidate id."""
+def why_in_evidence(id: str, evidence: "Evidence", profile: Profile, at: datetime, *, limit: int | None = None) -> Why:
+    """Explain why the memory is in the best `limit` of the evidence, or what kept it out.
+
+    The result equals that of `why_ranked` for the candidates of the evidence.
+    """
+    from recollect.ranking.selection import score_evidence  # imports NumPy
+
+    at = scorer.check_arguments(at, limit)
+    row = _find_row(id, evidence.table.ids, evidence.rows.tolist())
+    return _explain_row(row, score_evidence(evidence, profile, at), limit)
+
+
+def _find_row(id: str, ids: Sequence[MemoryId], rows: Iterable[int]) -> int:
+    row = next((row for row in rows if ids[row] == id), None)
+    if row is None:
+        raise _candidate_not_found(id)
+    return row
+
+
+def _explain_row(row: int, scored: "ScoredColumns", limit: int | None) -> Why:
+    """Explain where a row of the table is among the scored ones."""
+    from recollect.ranking.selection import select_best
+
+    candidate, set_values = scored.candidate(row)
+
+    def rival(last: int) -> Scored | None:
+        return find_rival(select_best(scored, last), candidate.id, last)
+
+    position = CandidatePosition(candidate, set_values, scored.rank_of(row))
+    return explain_position(position, scored.profile, scored.columns.at, limit=limit, rival=rival)
+
+
+def _candidate_not_found(id: str) -> NotFound:
     return NotFound(f"candidate {id!r} does not exist")
 
 
@@ -182,7 +217,7 @@ def explain_position(
     """Explain a position for a limit; `rival` returns the last one in without the candidate."""
     candidate, rank = position.candidate, position.rank
     gate = scorer.closed_gate(candidate, profile, at)
-    explanation = explain_candidate(position, profile, at)
+    explanation = scorer.explain_despite_gates(position.candidate, profile, at, position.set_evidence)
     if gate is not None:
         otherwise = {way.signal.name: way.at_least for way in gate.otherwise}
         fate: Fate = Gated(gate.signal.name, signal_value(gate.signal, candidate, at), gate.at_least, otherwise)
@@ -217,15 +252,6 @@ class _TargetScore:
         if score < self.min_score:
             return False
         return self.rival is None or (-score, self.id) < (-float(self.rival.score), self.rival.id)
-
-
-def explain_candidate(position: CandidatePosition, profile: Profile, at: datetime) -> Explanation:
-    """Explain the candidate; if it does not pass a gate, missing required evidence counts 0.
-
-    The scorer would raise an error for missing required evidence, but it never scores such a candidate.
-    """
-    gated = scorer.closed_gate(position.candidate, profile, at) is not None
-    return scorer.explain(position.candidate, profile.lenient if gated else profile, at, position.set_evidence)
 
 
 def find_rival(ranking: Ranking, id: MemoryId, limit: int) -> Scored | None:
@@ -466,14 +492,10 @@ def why_in_ranking(
     if len(candidates) < MIN_COLUMN_CANDIDATES:
         return why_ranked(id, candidates, profile, at, limit=limit, asked=asked)
     from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
-    from recollect.ranking.selection import why_in_table
+    from recollect.ranking.columns import SignalColumns
+    from recollect.ranking.selection import score_columns
 
-    return why_in_table(
-        id,
-        CandidateTable.of(candidates),
-        profile,
-        at,
-        limit=limit,
-        asked=asked,
-        fetch=lambda rows: [candidates[row] for row in rows],
-    )
+    at = scorer.check_arguments(at, limit)
+    row = _find_row(id, [one.id for one in candidates], range(len(candidates)))
+    scored = score_columns(SignalColumns(CandidateTable.of(candidates), at), profile, asked=asked)
+    return replace(_explain_row(row, scored, limit), candidate=candidates[row])

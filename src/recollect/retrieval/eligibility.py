@@ -1,11 +1,17 @@
-"""Decide whether a memory may be recalled as of a moment, and name what prevents it."""
+"""Decide whether a memory may be recalled as of a moment, and name what prevents it.
+
+`View` is what a reader may see. The functions below it decide for one memory; `snapshot.py` decides for all rows.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.model.enums import Status
+from recollect.model.encoder import Encoder
+from recollect.model.enums import Level, Status
 from recollect.model.memory import Memory
+from recollect.model.scope import Scope
 from recollect.model.validation import copy_with
 
 RECALLABLE_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
@@ -20,8 +26,39 @@ class Barrier(StrEnum):
     NOT_YET_KNOWN = "not_yet_known"
     NOT_YET_VALID = "not_yet_valid"
     NO_LONGER_VALID = "no_longer_valid"
-    KIND = "kind"
     LEVEL = "level"
+    KIND = "kind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a reader may see: a scope at a moment, as far as it was known.
+
+    `present` says that `at` is now: everything in the store is known, even what a clock that went back dates later.
+    `past` also shows memories that were valid before the moment. `known_at` shows what was known then. `commit` is the
+    last known commit and goes before `known_at`, because several commits may have the same time. `levels`, if given,
+    are the only levels that are shown; plain memories have none.
+
+    `encoder` is the model of the reader's query, and must be that of the stored vectors; it is None without a query.
+    `remote_vectors` says that vectors may stay in the database, which then compares them (`VectorSearch`). `use_index`
+    says that an approximate index of them is good enough.
+    """
+
+    scope: Scope
+    at: datetime
+    present: bool = False
+    past: bool = False
+    known_at: datetime | None = None
+    commit: int | None = None
+    levels: frozenset[Level | None] | None = None
+    encoder: Encoder | None = None
+    remote_vectors: bool = False
+    use_index: bool = False
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether everything that is stored counts as known."""
+        return self.commit is None and self.known_at is None
 
 
 def was_revised_since(memory: Memory, at: datetime) -> bool:

@@ -1,17 +1,18 @@
-"""A query, as a text or the last turns of a chat, and the speakers and days it names."""
+"""A query, as a text or the last turns of a chat, and what it looks for."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
 from recollect.text import questions
+from recollect.text.entities import find_candidate_names
+from recollect.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from recollect.model.table import Floats, Labels
-    from recollect.retrieval.evidence import RecallEvidence
+    from recollect.text import dates
 
 
 MAX_TURNS = 3
@@ -75,51 +76,49 @@ MAX_PHRASINGS = 3
 """The maximum number of speakers whose phrasing of a query is tried; each costs an embedding."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnalysis:
-    """A query among known speakers: which of them it names, and whether it is about the caller."""
+    """What a query looks for, as far as a profile reads it.
 
-    text: str
-    speakers: frozenset[str]
-    named_speakers: tuple[str, ...]
+    `phrasings` are embedded, and the nearest counts. `terms` are for BM25, and `names` for entity links. `days` are the
+    days and periods that the query names. `addressed` are the speakers it asks about, none if it may be any. `in_turns`
+    matches a memory together with the turns before it in its session.
+    """
 
-    @classmethod
-    def of(cls, text: str, speakers: Collection[str]) -> "QueryAnalysis":
-        """Analyze the query given the speakers of the scope."""
-        everyone = frozenset(speakers)
-        return cls(text, everyone, questions.find_named_speakers(text, everyone))
-
-    @property
-    def phrasings(self) -> list[str]:
-        """The query as its named speakers would put it, because they said "I"; else as it is."""
-        phrasings = [questions.rephrase_as_speaker(self.text, name) for name in self.named_speakers[:MAX_PHRASINGS]]
-        return list(dict.fromkeys(phrasings)) or [self.text]
-
-    @property
-    def addressed_speakers(self) -> frozenset[str]:
-        """The speakers the query asks about: those it names, or the caller; empty if all."""
-        users = [one for one in self.speakers if questions.is_user_label(one)]
-        caller = users if not self.named_speakers and questions.is_first_person(self.text) else []
-        addressed = frozenset(self.named_speakers or caller)
-        return frozenset() if addressed == self.speakers else addressed
-
-    def add_evidence(self, found: "RecallEvidence", at: datetime, read: Collection[str]) -> "RecallEvidence":
-        """Add the evidence of the dates and speakers in the query, for fields that the profile reads."""
-        from recollect.text.dates import distances_in_days, find_time_spans
-
-        table = found.table
-        spans = find_time_spans(self.text, at) if "days_off" in read else ()
-        speakers = self.addressed_speakers if "addressed" in read else frozenset()
-        days_off = distances_in_days(spans, table.dates["created_at"]) if spans else None
-        addressed = _match_speakers(speakers, table.labels["speaker"]) if speakers else None
-        if days_off is None and addressed is None:
-            return found
-        return replace(found, table=table.with_evidence(days_off=days_off, addressed=addressed))
+    phrasings: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    days: "tuple[dates.TimeSpan, ...]" = ()
+    addressed: frozenset[str] = frozenset()
+    in_turns: bool = False
 
 
-def _match_speakers(names: frozenset[str], speakers: "Labels") -> "Floats":
-    """Return 1 for rows of these speakers, 0 for others, and ½ where the speaker is unknown."""
-    import numpy as np
+def analyze(
+    query: Query, speakers: frozenset[str], at: datetime, fields: Collection[str], *, in_turns: bool
+) -> QueryAnalysis:
+    """Analyze a query among the speakers of a scope, for the fields of candidates that a profile reads."""
+    from recollect.text import dates  # imports NumPy
 
-    worth = np.array([*(float(name in names) for name in speakers.names), 0.5])
-    return worth[speakers.codes]
+    text = query.text
+    named = questions.find_named_speakers(text, speakers) if in_turns or "addressed" in fields else ()
+    return QueryAnalysis(
+        phrasings=_rephrase(text, named) if in_turns else (text,),
+        terms=tuple(dict.fromkeys(tokenize(text))) if "lexical" in fields else (),
+        names=find_candidate_names(text) if "linked" in fields else (),
+        days=dates.find_time_spans(text, at) if "days_off" in fields else (),
+        addressed=_find_addressed(text, named, speakers) if "addressed" in fields else frozenset(),
+        in_turns=in_turns,
+    )
+
+
+def _rephrase(text: str, named: Sequence[str]) -> tuple[str, ...]:
+    """Return the query as its named speakers would put it, because they said "I"; else as it is."""
+    phrasings = [questions.rephrase_as_speaker(text, name) for name in named[:MAX_PHRASINGS]]
+    return tuple(dict.fromkeys(phrasings)) or (text,)
+
+
+def _find_addressed(text: str, named: Sequence[str], speakers: frozenset[str]) -> frozenset[str]:
+    """Return the speakers that the query names, or the caller; none if these are all."""
+    users = [one for one in speakers if questions.is_user_label(one)]
+    addressed = frozenset(named or (users if questions.is_first_person(text) else []))
+    return frozenset() if addressed == speakers else addressed

@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import FieldError
 from recollect.model.table import Floats
-from recollect.retrieval.evidence import Vector
+
+Vector = NDArray[np.float32]
+"""A vector of length 1."""
+
+Vectors = NDArray[np.float32]
+"""Vectors of length 1, one per row."""
 
 COARSE_QUANTUM = 2.0**-30
 FINE_QUANTUM = 2.0**-68

@@ -5,8 +5,8 @@ requests, context records and votes.
 """
 
 import base64
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -16,15 +16,17 @@ import numpy as np
 from recollect.model.candidate import Candidate
 from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry, Use, Vote
 from recollect.model.encoder import Encoder
-from recollect.model.enums import Status
+from recollect.model.enums import Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
 from recollect.ranking.explanation import Explanation, ScorePart
 from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.result import Proof, Ranking, Scheme, Scored
-from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vector
-from recollect.retrieval.vectors import cosines, normalize_vector
+from recollect.retrieval.eligibility import View
+from recollect.retrieval.evidence import Evidence, retrieve
+from recollect.retrieval.query import QueryAnalysis
+from recollect.retrieval.vectors import Vector, Vectors, cosines, normalize_vector
 from recollect.text.tokenizer import tokenize
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -92,8 +94,48 @@ def vector_similarity(text: str, question: str) -> float:
     return float(cosines(a_vector(text)[None, :], a_vector(question))[0])
 
 
-def a_probe(question: str | None = None, **given: Any) -> EvidenceRequest:
-    """Return the request that recall sends to a store, with or without a question."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Probe:
+    """What a test looks for in a store: the fields of a `View` and of a `QueryAnalysis`, and the query's vectors.
+
+    `restored` are vectors for memories that lost theirs.
+    """
+
+    scope: Scope
+    at: datetime
+    present: bool = False
+    past: bool = False
+    known_at: datetime | None = None
+    commit: int | None = None
+    levels: frozenset[Level | None] | None = None
+    encoder: Encoder | None = None
+    remote_vectors: bool = False
+    use_index: bool = False
+    terms: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    in_turns: bool = False
+    vectors: Vectors | None = None
+    restored: Mapping[MemoryId, Vector] = field(default_factory=dict[MemoryId, Vector])
+
+    @property
+    def view(self) -> View:
+        return View(**{name.name: getattr(self, name.name) for name in fields(View)})
+
+    @property
+    def analysis(self) -> QueryAnalysis:
+        return QueryAnalysis(terms=self.terms, names=self.names, in_turns=self.in_turns)
+
+
+def gather(store: Store, probe: Probe) -> Evidence:
+    """Return the evidence for a probe, as recall computes it from a snapshot of the store."""
+    snapshot = store.snapshot(probe.view)
+    if probe.restored:
+        snapshot = snapshot.with_vectors(probe.restored)
+    return retrieve(snapshot, probe.analysis, probe.vectors)
+
+
+def a_probe(question: str | None = None, **given: Any) -> Probe:
+    """Return what recall looks for, with or without a question."""
     question_fields: dict[str, Any] = {}
     if question is not None:
         question_fields = {
@@ -101,7 +143,7 @@ def a_probe(question: str | None = None, **given: Any) -> EvidenceRequest:
             "vectors": a_vector(question)[None, :],
             "encoder": ENCODER,
         }
-    return EvidenceRequest(**{"scope": SCOPE, "at": NOW, **question_fields, **given})
+    return Probe(**{"scope": SCOPE, "at": NOW, **question_fields, **given})
 
 
 def a_context_record(id: str = "context", *packed: str, **given: Any) -> ContextRecord:
@@ -184,7 +226,7 @@ def ids(*names: str) -> list[MemoryId]:
     return [MemoryId(name) for name in names]
 
 
-def eligible_ids(found: RecallEvidence) -> list[MemoryId]:
+def eligible_ids(found: Evidence) -> list[MemoryId]:
     """Return the sorted ids of all eligible rows; an id that was found twice appears twice."""
     return sorted(found.table.ids[row] for row in found.rows.tolist())
 
@@ -192,10 +234,10 @@ def eligible_ids(found: RecallEvidence) -> list[MemoryId]:
 def visible_ids(store: Store, scope: Scope | str, **given: Any) -> list[MemoryId]:
     """Return the ids of the memories that the scope may see and recall."""
     parsed = scope if isinstance(scope, Scope) else Scope.parse(scope)
-    return eligible_ids(store.gather(a_probe(scope=parsed, **given)))
+    return eligible_ids(gather(store, a_probe(scope=parsed, **given)))
 
 
-def candidates(found: RecallEvidence) -> dict[MemoryId, Candidate]:
+def candidates(found: Evidence) -> dict[MemoryId, Candidate]:
     """Return the eligible candidates with their vectors, by id.
 
     The reference ranking uses nothing else of them.
@@ -209,7 +251,7 @@ def candidates(found: RecallEvidence) -> dict[MemoryId, Candidate]:
     }
 
 
-def find_candidate(found: RecallEvidence, id: str) -> Candidate:
+def find_candidate(found: Evidence, id: str) -> Candidate:
     """Return the eligible candidate with that id, without its vector."""
     row = next(row for row in found.rows.tolist() if found.table.ids[row] == id)
     return found.candidates([row])[0]

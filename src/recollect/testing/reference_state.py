@@ -11,8 +11,8 @@ from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.retrieval.eligibility import version_at, was_revised_since
-from recollect.retrieval.evidence import EvidenceRequest, Vector
+from recollect.retrieval.eligibility import View, version_at, was_revised_since
+from recollect.retrieval.vectors import Vector
 
 CommitNumber = int
 
@@ -81,15 +81,19 @@ class ReferenceState:
         found = [self.find_version(id, until) for id in sorted(self.versions)]
         return [one for one in found if one is not None and can_see(scope, one.memory)]
 
-    def version_at(self, version: MemoryVersion, probe: EvidenceRequest, until: CommitNumber) -> MemoryVersion:
-        """Return the memory as it was at the time of the request, as far as was known then.
+    def list_versions(self, view: View, until: CommitNumber) -> list[MemoryVersion]:
+        """Return every memory of the view as it was at the view's moment, as known after a commit."""
+        return [self.version_at(one, view, until) for one in self.list_visible(view.scope, until)]
+
+    def version_at(self, version: MemoryVersion, view: View, until: CommitNumber) -> MemoryVersion:
+        """Return the memory as it was at the view's moment, as far as was known then.
 
         If the memory has not been revised since, the version itself is returned.
         """
         known = [one for one in self.versions[version.memory.id] if one.commit <= until]
-        seen = [one for one in known if can_see(probe.scope, one.memory)]
-        was = None if probe.present else version_at([one.memory for one in seen], probe.at)
-        if was is None or not was_revised_since(version.memory, probe.at):
+        seen = [one for one in known if can_see(view.scope, one.memory)]
+        was = None if view.present else version_at([one.memory for one in seen], view.at)
+        if was is None or not was_revised_since(version.memory, view.at):
             return version
         source = next(one for one in reversed(seen) if one.memory.updated_at == was.updated_at)
         return MemoryVersion(was, source.vector, source.commit)

@@ -13,8 +13,7 @@ from recollect.model.enums import Index, Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import MAX_NEIGHBORS
-from recollect.retrieval.evidence import Vector
-from recollect.retrieval.vectors import decode_vector
+from recollect.retrieval.vectors import Vector, decode_vector
 from recollect.stores.sql.rows import (
     COUNTED_USES,
     VOTE_USES,

@@ -30,6 +30,7 @@ from recollect.testing.builders import (
     a_probe,
     a_vote,
     candidates,
+    gather,
     ids,
     put,
 )
@@ -78,7 +79,7 @@ def assert_the_same(source: Path, target: str) -> None:
     with closing(SqliteStore(source, ManualClock())) as there, closing(PostgresStore(target, ManualClock())) as here:
         assert exported(here) == exported(there)
         for probe in probes:
-            assert candidates(here.gather(probe)) == candidates(there.gather(probe))
+            assert candidates(gather(here, probe)) == candidates(gather(there, probe))
 
 
 def test_whatever_happened_before_moves_with_its_rankings(
@@ -104,7 +105,7 @@ def test_whatever_happened_before_moves_with_its_rankings(
                     assert store.stats(None, below=True).memories == moved.memories
                     for look in asked:
                         probe = look.probe(clock)
-                        there, here = (candidates(one.gather(probe)) for one in (source, store))
+                        there, here = (candidates(gather(one, probe)) for one in (source, store))
                         assert here == there
 
     holds()

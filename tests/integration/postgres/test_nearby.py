@@ -20,10 +20,10 @@ from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking import bound_pruning
 from recollect.ranking.result import Ranking, StopReason
-from recollect.retrieval.evidence import EvidenceRequest
 from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.transaction import ALL_SCOPES, RlsScope, read_with_retry
+from recollect.testing.builders import Probe, gather
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server
 
@@ -252,16 +252,14 @@ def test_with_a_new_model_the_index_is_not_asked_and_the_former_model_is_refused
 
 def test_a_model_that_went_and_came_back_meanwhile_has_other_vectors(url: str) -> None:
     with closing(PostgresStore(url, lambda: AT)) as store:
-        found = store.gather(a_probe())
+        found = gather(store, a_probe())
         re_embed(url, embedder=Told("another"))
         re_embed(url, embedder=Told())
-        assert found.nearby is not None
+        for use in (store.similarities, store.exact_similarities):
+            with pytest.raises(StoreBusy):
+                use(found.snapshot, VECTOR, found.remote_rows)
         with pytest.raises(StoreBusy):
-            found.nearby.nearest()
-        with pytest.raises(StoreBusy):
-            found.nearby.similarities(found.nearby.rows)
-        with pytest.raises(StoreBusy):
-            found.candidates(found.rows.tolist())
+            store.nearest(found.snapshot, VECTOR)
 
 
 @pytest.fixture
@@ -270,45 +268,41 @@ def store(url: str) -> Iterator[PostgresStore]:
         yield store
 
 
-def a_probe() -> EvidenceRequest:
-    vector = topics()[:1] / np.linalg.norm(topics()[0])
-    return EvidenceRequest(
+VECTOR = (topics()[0] / np.linalg.norm(topics()[0])).astype(np.float32)
+
+
+def a_probe() -> Probe:
+    return Probe(
         scope=Scope.parse(ANA),
         at=AT,
         present=True,
-        vectors=vector.astype(np.float32),
+        vectors=VECTOR[None, :],
         encoder=Encoder("told", DIMENSIONS),
-        bounded=True,
-        indexed=True,
+        remote_vectors=True,
+        use_index=True,
     )
 
 
-def test_one_that_is_erased_meanwhile_has_no_similarity_but_what_was_known(store: PostgresStore, url: str) -> None:
-    found = store.gather(a_probe())
-    assert found.nearby is not None
-    known = found.nearby.nearest()
-    gone, unknown = known.rows[0], np.setdiff1d(found.nearby.rows, known.rows)[0]
-    (true,) = store.gather(replace(a_probe(), bounded=False)).candidates([int(gone)])
+def test_one_that_is_erased_meanwhile_has_no_similarity(store: PostgresStore, url: str) -> None:
+    found = gather(store, a_probe())
+    gone, other = found.remote_rows[:2]
     with an_engine(url) as engine:
-        for row in (gone, unknown):
-            engine.erase(scope=ANA, id=MemoryId(found.table.ids[row]))
-    assert np.isnan(found.nearby.similarities(np.array([gone, unknown]))).all()
-    assert true.similarity is not None
-    assert found.candidates([int(gone)])[0].similarity == pytest.approx(true.similarity, abs=found.nearby.error)
-    assert found.memories([int(gone)]) == [None]
+        engine.erase(scope=ANA, id=MemoryId(found.table.ids[gone]))
+    for find in (store.similarities, store.exact_similarities):
+        assert np.isnan(find(found.snapshot, VECTOR, np.array([gone, other]))).tolist() == [True, False]
+    assert store.load(found.snapshot, [int(gone)]) == [None]
 
 
 def test_the_similarities_are_within_the_error_that_is_said(store: PostgresStore) -> None:
-    found = store.gather(a_probe())
-    whole = store.gather(replace(a_probe(), bounded=False))
-    assert found.nearby is not None
-    rows = found.nearby.rows
+    found = gather(store, a_probe())
+    whole = gather(store, replace(a_probe(), remote_vectors=False))
+    rows, error = found.remote_rows, found.table.similarity_error
     ids = [found.table.ids[row] for row in rows.tolist()]
     places = {id: row for row, id in enumerate(whole.table.ids)}
     true = np.array([one.similarity for one in whole.candidates([places[id] for id in ids])])
-    assert np.abs(found.nearby.similarities(rows) - true).max() <= found.nearby.error
-    assert [one.similarity for one in found.candidates(rows.tolist())] == true.tolist()
-    nearest = found.nearby.nearest()
+    assert np.abs(store.similarities(found.snapshot, VECTOR, rows) - true).max() <= error
+    assert store.exact_similarities(found.snapshot, VECTOR, rows).tolist() == true.tolist()
+    nearest = store.nearest(found.snapshot, VECTOR)
     rest = np.setdiff1d(np.arange(len(rows)), np.searchsorted(rows, nearest.rows))
     assert true[rest].max() <= nearest.ceiling
 

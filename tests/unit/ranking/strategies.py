@@ -1,7 +1,6 @@
 """Random candidates and random profiles, tame and hostile, for properties."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random
@@ -42,7 +41,9 @@ from recollect.ranking.signals import (
     Usefulness,
     signal_value,
 )
+from recollect.retrieval.evidence import Evidence
 from recollect.testing import NOW
+from tests.evidence import evidence_of
 from tests.unit.ranking.sample import SAMPLE
 
 edges = [0.0, 5e-324, 1e-300, 0.15, 0.1, 0.5, 1.0 - 2**-53, 1.0]
@@ -256,8 +257,9 @@ class Blurred:
     table: CandidateTable
     rows: Rows
 
-    def fetch(self, rows: Sequence[int]) -> list[Candidate]:
-        return [self.pool[row] for row in rows]
+    @property
+    def evidence(self) -> Evidence:
+        return evidence_of(self.pool, self.table, rows=self.rows)
 
     @property
     def eligible(self) -> list[Candidate]:

@@ -15,15 +15,16 @@ from recollect.errors import SignalMissing
 from recollect.model.candidate import Candidate
 from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking import bound_pruning
-from recollect.ranking.bound_pruning import can_prune, prune_rows
+from recollect.ranking.bound_pruning import can_prune, prune
 from recollect.ranking.profile import Hearing, Profile, Term
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Proof, Ranking, StopReason
 from recollect.ranking.scorer import rank_candidates
-from recollect.ranking.selection import rank_table
+from recollect.ranking.selection import rank_evidence
 from recollect.ranking.signals import SetSignal, Similarity
-from recollect.retrieval.evidence import NearestRows
+from recollect.retrieval.evidence import Evidence, NearestRows
 from recollect.testing import NOW, a_candidate
+from tests.evidence import drive, evidence_of
 from tests.tables import table
 from tests.unit.ranking.strategies import candidates, near, profiles, varied
 
@@ -44,7 +45,10 @@ class Index:
     known: frozenset[int] = frozenset()
     """The rows whose similarity the table has."""
     gone: frozenset[int] = frozenset()
+    gone_since: frozenset[int] = frozenset()
+    """The rows that are gone when their exact similarity is asked for."""
     asked: list[int] = field(default_factory=list[int])
+    settled: list[int] = field(default_factory=list[int])
 
     @property
     def table(self) -> CandidateTable:
@@ -57,10 +61,6 @@ class Index:
     def rows(self) -> Rows:
         apart = [row for row, one in enumerate(self.pool) if one.similarity is not None and row not in self.known]
         return np.array(apart, dtype=np.intp)
-
-    @property
-    def error(self) -> float:
-        return ERROR
 
     def nearest(self) -> NearestRows:
         order = sorted(self.rows.tolist(), key=lambda row: -self._true(row))
@@ -75,11 +75,16 @@ class Index:
         found[np.isin(rows, list(self.gone))] = np.nan
         return found
 
-    def true_similarities(self, rows: Sequence[int]) -> Floats:
-        return np.array([self._true(row) for row in rows])
+    def exact_similarities(self, rows: Rows) -> Floats:
+        """Nothing of those that are gone since they were asked about."""
+        self.settled += rows.tolist()
+        return np.array([math.nan if row in self.gone_since else self._true(row) for row in rows.tolist()])
 
-    def fetch(self, rows: Sequence[int]) -> list[Candidate]:
-        return [self.pool[row] for row in rows]
+    @property
+    def evidence(self) -> Evidence:
+        remote = set(self.rows.tolist())
+        known = {row: self._true(row) for row in range(len(self.pool)) if row not in remote}
+        return replace(evidence_of(self.pool, self.table, asked=True, exact=known), remote_rows=self.rows)
 
     def _true(self, row: int) -> float:
         similarity = self.pool[row].similarity
@@ -90,11 +95,13 @@ class Index:
 
 
 def ranked(index: Index, profile: Profile, at: datetime, limit: int, *, trusting: bool) -> Ranking:
-    """The ranking of what is left after narrowing."""
-    rows = np.arange(len(index.pool))
-    found = prune_rows(index.table, profile, at, limit=limit, rows=rows, nearby=index, trusting=trusting)
-    ranking = rank_table(found.table, profile, at, limit=limit, asked=True, fetch=index.fetch, rows=found.rows)
-    return replace(ranking, proof=found.proof)
+    """The ranking of what is left after narrowing; what is yielded is looked up, as the engine does it."""
+    pruning = prune(index.evidence, profile, at, limit=limit, nearest=index.nearest(), trusting=trusting)
+    found = drive(
+        pruning, lambda wanted: (index.exact_similarities if wanted.exact else index.similarities)(wanted.rows)
+    )
+    ranking = rank_evidence(found.evidence, profile, at, limit=limit, proof=found.proof)
+    return replace(ranking, excluded={})
 
 
 def facts(ranking: Ranking) -> object:
@@ -219,6 +226,25 @@ def test_whoever_is_gone_by_the_time_it_is_asked_about_is_not_ranked() -> None:
     )
     assert {one.id for one in found} == {one.id for one in pool} - {"m4", "m5"}
     assert found.proof == Proof(StopReason.EVERY, 7, 7)
+
+
+def test_whoever_is_gone_after_that_ranks_by_what_was_known() -> None:
+    pool = [a_candidate(f"m{number}", similarity=number / 10, created_at=NOW) for number in range(9)]
+    found = ranked(Index(pool, gone_since=frozenset({8})), builtin_profile("salience"), NOW, 2, trusting=False)
+    assert [one.id for one in found] == ["m8", "m7"]
+    assert found[0].candidate.similarity == pytest.approx(0.8, abs=ERROR)
+    assert found[0].candidate.similarity != 0.8
+    assert found[1].candidate.similarity == 0.7
+
+
+def test_exact_similarities_are_asked_for_near_the_last_place_and_near_a_gate_only() -> None:
+    index, profile = Index(crowd(20_000), count=200), builtin_profile("three-signal")
+    found = ranked(index, profile, NOW, 10, trusting=False)
+    assert len(index.settled) == len(set(index.settled))
+    near = [
+        row for row in index.settled if all(abs(index._true(row) - gate.at_least) > ERROR for gate in profile.gates)
+    ]
+    assert 10 <= len(near) < 40 < found.proof.scanned
 
 
 def test_what_the_profile_insists_on_is_missed_as_in_a_scan() -> None:

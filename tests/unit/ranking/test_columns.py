@@ -20,7 +20,7 @@ from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.quantities import AgeClock, clock_date
 from recollect.ranking.scorer import explain, rank_candidates
-from recollect.ranking.selection import rank_table
+from recollect.ranking.selection import rank_table, score_evidence, select_best
 from recollect.ranking.set_signals import all_rows, compute_set_signals, set_evidence
 from recollect.ranking.signals import (
     Confidence,
@@ -38,6 +38,7 @@ from recollect.ranking.signals import (
     signal_value,
 )
 from recollect.testing import NOW, a_candidate
+from tests.evidence import evidence_of
 from tests.tables import table
 from tests.unit.ranking.strategies import Blurred, blurred, candidates, moments, near, profiles, signals
 
@@ -207,7 +208,7 @@ def test_a_question_shows_in_any_of_its_arms(arm: str) -> None:
 def test_what_the_oracle_reads_is_within_what_is_possible_and_settled_to_the_bit(
     known: Blurred, signal: Signal, at: datetime
 ) -> None:
-    columns = SignalColumns(known.table, at, known.rows, known.fetch)
+    columns = SignalColumns(known.table, at, known.rows, known.evidence)
     rows = np.arange(len(known.rows))
     truth = np.array([signal_value(signal, one, at) for one in known.eligible], dtype=np.float64)
     heard = ~np.isnan(truth)
@@ -251,15 +252,9 @@ def test_a_column_is_picked_at_rows_and_left_alone_at_all_of_them() -> None:
 @table("name", sorted(BUILTIN_PROFILES))
 @table("limit", [1, 7, 30])
 def test_only_the_rows_that_will_be_shown_are_asked_of_the_oracle(name: str, limit: int) -> None:
-    asked: list[int] = []
-
-    def fetch(rows: Sequence[int]) -> list[Candidate]:
-        asked.extend(rows)
-        return [POOL[row] for row in rows]
-
-    ranking = rank_table(CandidateTable.of(POOL), builtin_profile(name), NOW, limit=limit, fetch=fetch)
-    assert len(ranking) == limit
-    assert len(asked) == limit
+    scored = score_evidence(evidence_of(POOL), builtin_profile(name), NOW)
+    assert len(select_best(scored, limit)) == limit
+    assert len(scored.columns._candidates) == limit
 
 
 def test_a_table_may_lack_any_column() -> None:

@@ -1,10 +1,10 @@
 """Columns select, the oracle's numbers are the output: the same ranking to the last bit."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +21,11 @@ from recollect.ranking.profile_toml import override_profile
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Ranking
 from recollect.ranking.scorer import rank_candidates
-from recollect.ranking.selection import _find_contenders, rank_table
+from recollect.ranking.selection import find_contenders, rank_evidence, rank_table, score_evidence, select_best
 from recollect.ranking.signals import RELEVANCE_STEPS, Importance, Newest, Recency, Similarity, signal_value
+from recollect.retrieval.evidence import Evidence
 from recollect.testing import NOW, a_candidate
+from tests.evidence import evidence_of
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import (
@@ -72,7 +74,7 @@ def test_rows_whose_similarities_are_known_to_within_an_error_rank_as_the_oracle
     known: Blurred, profile: Profile, at: datetime, limit: int, data: st.DataObject
 ) -> None:
     profile = data.draw(lined_up(known.eligible, profile, at))
-    found = rank_table(known.table, profile, at, limit=limit, fetch=known.fetch, rows=known.rows)
+    found = rank_evidence(known.evidence, profile, at, limit=limit)
     assert facts(found) == facts(rank_candidates(known.eligible, profile, at, limit=limit))
 
 
@@ -81,7 +83,7 @@ def test_so_they_do_for_every_built_in_profile(
     known: Blurred, at: datetime, name: str, limit: int, data: st.DataObject
 ) -> None:
     asked, profile = name != "session", data.draw(lined_up(known.eligible, builtin_profile(name), at))
-    found = rank_table(known.table, profile, at, limit=limit, asked=asked, fetch=known.fetch, rows=known.rows)
+    found = rank_evidence(replace(known.evidence, asked=asked), profile, at, limit=limit)
     assert facts(found) == facts(rank_candidates(known.eligible, profile, at, limit=limit, asked=asked))
 
 
@@ -90,7 +92,7 @@ def test_gates_rivals_minimum_and_last_place_are_true_although_all_candidates_ar
     crowd: tuple[Blurred, Profile], limit: int
 ) -> None:
     known, profile = crowd
-    found = rank_table(known.table, profile, NOW, limit=limit, fetch=known.fetch)
+    found = rank_evidence(evidence_of(known.pool, known.table), profile, NOW, limit=limit)
     assert facts(found) == facts(rank_candidates(known.pool, profile, NOW, limit=limit))
 
 
@@ -128,7 +130,7 @@ CLOSE = [a_candidate("a", similarity=0.9), a_candidate("b", similarity=0.88)]
 @table("limit", [1, 2])
 def test_an_error_that_turns_two_around_is_settled_by_the_true_similarities(profile: Profile, limit: int) -> None:
     turned = roughly(CLOSE, 0.05, [-0.04, 0.02])
-    found = rank_table(turned, profile, NOW, limit=limit, fetch=lambda rows: [CLOSE[row] for row in rows])
+    found = rank_evidence(evidence_of(CLOSE, turned), profile, NOW, limit=limit)
     assert facts(found) == facts(rank_candidates(CLOSE, profile, NOW, limit=limit))
 
 
@@ -137,22 +139,14 @@ def test_nobody_is_fetched_to_settle_a_gate_that_opens_at_the_very_time_that_is_
     gated = override_profile(
         builtin_profile("default"), {"gates": {"relevance": {"at_least": 0.05, "or": {"dated": 1.0}}}}
     )
-    fetched: list[int] = []
-
-    def fetch(rows: Sequence[int]) -> list[Candidate]:
-        fetched.extend(rows)
-        return [pool[row] for row in rows]
-
-    found = rank_table(CandidateTable.of(pool), gated, NOW, limit=1, asked=True, fetch=fetch)
+    found, settled = rank_and_count(evidence_of(pool, asked=True), gated, limit=1)
     assert facts(found) == facts(rank_candidates(pool, gated, NOW, limit=1))
-    assert len(fetched) < 10
+    assert len(settled) < 10
 
 
 def test_similarities_that_look_alike_and_are_not_are_not_taken_for_equal() -> None:
     alike = roughly(CLOSE, 0.05, [-0.01, 0.01])
-    found = rank_table(
-        alike, builtin_profile("salience"), NOW, limit=2, fetch=lambda rows: [CLOSE[row] for row in rows]
-    )
+    found = rank_evidence(evidence_of(CLOSE, alike), builtin_profile("salience"), NOW, limit=2)
     assert facts(found) == facts(rank_candidates(CLOSE, builtin_profile("salience"), NOW, limit=2))
 
 
@@ -173,7 +167,8 @@ def test_columns_may_be_off_by_what_they_are_allowed_and_still_find_the_best(
     whole = rank_candidates(pool, replace(profile, min_score=0.0), NOW)
     scores = np.array([float(one.score) for one in whole])
     noise = np.array([chance.choice([-0.99, 0.99]) * ROUNDING_ERROR for _ in whole])
-    contenders = set(_find_contenders(scores + noise, profile, limit, ROUNDING_ERROR, Counter()).tolist())
+    known = {"min_score": profile.min_score, "error_bound": ROUNDING_ERROR}
+    contenders = set(find_contenders(scores + noise, limit=limit, **known).tolist())
     best = [place for place, score in enumerate(scores) if score >= profile.min_score][:limit]
     assert contenders.issuperset(best)
 
@@ -181,68 +176,32 @@ def test_columns_may_be_off_by_what_they_are_allowed_and_still_find_the_best(
 @table(("noise", "found"), [((-0.99, 0.99), [0, 1]), ((0.99, -0.99), [0, 1]), ((1.0, -1.01), [0])])
 def test_who_may_be_the_best_within_the_error_is_asked_about(noise: tuple[float, float], found: list[int]) -> None:
     scores = np.array([0.5, 0.5]) + np.array(noise) * ROUNDING_ERROR
-    assert _find_contenders(scores, WORTH, 1, ROUNDING_ERROR, Counter()).tolist() == found
-
-
-def test_a_fetch_that_brings_others_than_asked_for_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"`fetch` returned candidate '.' for '.'"):
-        rank_table(
-            CandidateTable.of(CLOSE),
-            builtin_profile("salience"),
-            NOW,
-            limit=2,
-            fetch=lambda rows: [CLOSE[1 - r] for r in rows],
-        )
-
-
-def test_a_fetch_that_brings_too_few_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="`fetch` returned 0 candidates for 2 rows"):
-        rank_table(CandidateTable.of(CLOSE), builtin_profile("salience"), NOW, limit=2, fetch=lambda _: [])
+    assert find_contenders(scores, min_score=WORTH.min_score, limit=1, error_bound=ROUNDING_ERROR).tolist() == found
 
 
 @table(
-    ("column", "brought", "complaint"),
+    ("column", "exact", "complaint"),
     [
-        (0.5, 0.6, r"returned similarity 0\.6 for 'a', but the table has 0\.5 with an error of at most 0\.01"),
-        (0.5, None, r"returned similarity nan for 'a', but the table has 0\.5"),
-        (None, 0.5, r"returned similarity 0\.5 for 'a', but the table has nan"),
+        (0.5, 0.6, r"similarity of 'a' is 0\.6, but the table has 0\.5 with an error of at most 0\.01"),
+        (0.5, np.nan, r"similarity of 'a' is nan, but the table has 0\.5"),
+        (None, 0.5, r"similarity of 'a' is 0\.5, but the table has nan"),
     ],
 )
-def test_a_fetch_that_contradicts_the_table_is_refused(
-    column: float | None, brought: float | None, complaint: str
+def test_exact_similarities_that_contradict_the_table_are_refused(
+    column: float | None, exact: float, complaint: str
 ) -> None:
-    table = replace(CandidateTable.of([a_candidate("a", similarity=column)]), similarity_error=0.01)
+    pool = [a_candidate("a", similarity=column)]
+    rough = replace(CandidateTable.of(pool), similarity_error=0.01)
+    evidence = evidence_of(pool, rough, asked=True, exact={0: exact})
     with pytest.raises(InvalidInput, match=complaint):
-        rank_table(
-            table,
-            builtin_profile("salience"),
-            NOW,
-            limit=1,
-            asked=True,
-            fetch=lambda _: [a_candidate("a", similarity=brought)],
-        )
-    bare = CandidateTable(ids=[MemoryId("a")])
-    with pytest.raises(InvalidInput, match=r"returned similarity 0\.5"):
-        rank_table(
-            bare,
-            builtin_profile("search"),
-            NOW,
-            limit=1,
-            asked=True,
-            fetch=lambda _: [a_candidate("a", similarity=0.5)],
-        )
+        rank_evidence(evidence, builtin_profile("salience"), NOW, limit=1)
 
 
-def test_a_fetch_that_knows_what_the_table_lacks_is_refused() -> None:
-    strict = Profile(name="strict", version="1", about="No guesses.", terms=(Term(Importance(), 1.0, missing=None),))
-    with pytest.raises(InvalidInput, match="`fetch` returned evidence for 'a' that the table does not have"):
-        rank_table(
-            CandidateTable.of([a_candidate("a")]),
-            strict,
-            NOW,
-            limit=1,
-            fetch=lambda _: [a_candidate("a", importance=0.5)],
-        )
+def test_exact_similarities_of_a_table_that_has_none_are_refused() -> None:
+    bare = CandidateTable(ids=[MemoryId("a")], similarity_error=0.01)
+    evidence = evidence_of([a_candidate("a")], bare, asked=True, exact={0: 0.5})
+    with pytest.raises(InvalidInput, match=r"similarity of 'a' is 0\.5"):
+        rank_evidence(evidence, builtin_profile("search"), NOW, limit=1)
 
 
 @pytest.mark.thorough  # it tests the generators
@@ -270,34 +229,38 @@ def test_rough_similarities_need_someone_who_knows_the_true_ones() -> None:
         rank_table(table, builtin_profile("salience"), NOW, limit=1)
 
 
-@dataclass
-class Counting:
-    """Brings the true candidates, and remembers the rows it was asked for."""
-
-    pool: list[Candidate]
-    asked: list[int] = field(default_factory=list[int])
-
-    def __call__(self, rows: Sequence[int]) -> list[Candidate]:
-        self.asked.extend(rows)
-        return [self.pool[row] for row in rows]
+def rank_and_count(evidence: Evidence, profile: Profile, *, limit: int) -> tuple[Ranking, set[int]]:
+    """Rank, and return the rows that the reference looked at."""
+    scored = score_evidence(evidence, profile, NOW)
+    return select_best(scored, limit), set(scored.columns._candidates)
 
 
-def test_nobody_is_fetched_twice_and_nothing_if_there_is_nothing_to_fetch() -> None:
+class Counting(dict[int, float]):
+    """Exact similarities that remember which rows were read."""
+
+    read: list[int]
+
+    def get(self, row: int, default: Any = None) -> Any:
+        self.read.append(row)
+        return super().get(row, default)
+
+
+def test_no_similarity_is_computed_twice_and_none_if_there_is_nothing_to_rank() -> None:
     pool = [a_candidate(f"{n:03}", similarity=n / 200, vector=(1.0, n / 10), age=timedelta(days=n)) for n in range(200)]
-    fetch = Counting(pool)
-    rank_table(roughly(pool, 1e-3, [0.0] * 200), SAMPLE, NOW, limit=20, fetch=fetch)
-    assert len(fetch.asked) == len(set(fetch.asked))
-    nothing = Counting([])
-    rank_table(CandidateTable(ids=[]), SAMPLE, NOW, limit=20, fetch=nothing)
-    assert nothing.asked == []
+    exact = Counting({row: row / 200 for row in range(200)})
+    exact.read = []
+    rank_evidence(evidence_of(pool, roughly(pool, 1e-3, [0.0] * 200), exact=exact), SAMPLE, NOW, limit=20)
+    assert exact.read
+    assert len(exact.read) == len(set(exact.read))
+    _, settled = rank_and_count(evidence_of([]), SAMPLE, limit=20)
+    assert settled == set()
 
 
 def test_a_word_that_all_have_makes_all_of_them_relevant_without_anyone_being_asked() -> None:
     pool = [a_candidate(f"{n:03}", similarity=n / 400, lexical=1.0, age=timedelta(days=n)) for n in range(300)]
-    fetch = Counting(pool)
-    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), SAMPLE, NOW, limit=3, fetch=fetch)
+    found, settled = rank_and_count(evidence_of(pool, roughly(pool, 1e-3, [0.0] * 300)), SAMPLE, limit=3)
     assert facts(found) == facts(rank_candidates(pool, SAMPLE, NOW, limit=3))
-    assert len(fetch.asked) == 3
+    assert len(settled) == 3
 
 
 def test_words_that_leave_little_to_the_similarity_leave_little_to_ask() -> None:
@@ -305,19 +268,17 @@ def test_words_that_leave_little_to_the_similarity_leave_little_to_ask() -> None
         a_candidate(f"{n:03}", similarity=0.5, lexical=1.0 - (n + 1) / 30_000, age=timedelta(days=n))
         for n in range(300)
     ]
-    fetch = Counting(pool)
-    found = rank_table(roughly(pool, 1e-3, [0.0] * 300), SAMPLE, NOW, limit=3, fetch=fetch)
+    found, settled = rank_and_count(evidence_of(pool, roughly(pool, 1e-3, [0.0] * 300)), SAMPLE, limit=3)
     assert facts(found) == facts(rank_candidates(pool, SAMPLE, NOW, limit=3))
-    assert len(fetch.asked) < 40
+    assert len(settled) < 40
 
 
 @table("error", [0.0, 1e-3])
 def test_a_thousand_that_score_alike_whatever_their_similarity_are_asked_about_once(error: float) -> None:
     pool = [a_candidate(f"{n:04}", similarity=n / 999, lexical=1.0, created_at=NOW) for n in reversed(range(1000))]
-    fetch = Counting(pool)
-    found = rank_table(roughly(pool, error, [0.0] * 1000), SAMPLE, NOW, limit=5, fetch=fetch)
+    found, settled = rank_and_count(evidence_of(pool, roughly(pool, error, [0.0] * 1000)), SAMPLE, limit=5)
     assert facts(found) == facts(rank_candidates(pool, SAMPLE, NOW, limit=5))
-    assert len(fetch.asked) <= 7
+    assert len(settled) <= 7
 
 
 @table("error", [1e-6, 1e-3])
@@ -330,8 +291,7 @@ def test_of_a_thread_only_those_near_one_of_its_steps_are_asked_about(error: flo
         a_candidate(f"{n:04}", similarity=n / size, lexical=n * 37 % 101 / 101, age=timedelta(days=n % 97), session="s")
         for n in range(1, size)
     ]
-    fetch = Counting(pool)
-    found = rank_table(roughly(pool, error, [0.0] * len(pool)), default, NOW, limit=limit, fetch=fetch)
+    found, settled = rank_and_count(evidence_of(pool, roughly(pool, error, [0.0] * len(pool))), default, limit=limit)
     assert facts(found) == facts(rank_candidates(pool, default, NOW, limit=limit))
 
     relevance = np.array([signal_value(default.relevance, one, NOW) for one in pool], dtype=np.float64)
@@ -343,24 +303,24 @@ def test_of_a_thread_only_those_near_one_of_its_steps_are_asked_about(error: flo
     undecided |= relevance >= np.sort(relevance)[-twins.among] - 2.0 * margin
     whole = [float(one.score) for one in rank_candidates(pool, default, NOW)]
     contenders = sum(score >= whole[limit - 1] - 2.0 * margin for score in whole)
-    assert len(set(fetch.asked) - set(np.flatnonzero(undecided).tolist())) <= contenders
-    assert len(fetch.asked) < 0.1 * size
+    assert len(settled - set(np.flatnonzero(undecided).tolist())) <= contenders
+    assert len(settled) < 0.1 * size
 
 
 @table("error", [0.0, 1e-3])
 def test_a_thousand_that_are_worth_nothing_are_not_asked_about_one_by_one(error: float) -> None:
     pool = [a_candidate(f"{n:04}", similarity=-n / 999, salience=n / 999, served=n) for n in reversed(range(1000))]
-    fetch = Counting(pool)
-    found = rank_table(roughly(pool, error, [0.0] * 1000), builtin_profile("salience"), NOW, limit=5, fetch=fetch)
+    found, settled = rank_and_count(
+        evidence_of(pool, roughly(pool, error, [0.0] * 1000)), builtin_profile("salience"), limit=5
+    )
     assert facts(found) == facts(rank_candidates(pool, builtin_profile("salience"), NOW, limit=5))
-    assert len(fetch.asked) <= 8
+    assert len(settled) <= 8
 
 
 def test_what_is_worth_nothing_only_by_an_error_is_asked_about() -> None:
     pool = [a_candidate("a", similarity=0.0004), a_candidate("b", similarity=0.0006)]
-    found = rank_table(
-        roughly(pool, 0.001, [-0.001, -0.001]), builtin_profile("salience"), NOW, limit=1, fetch=Counting(pool)
-    )
+    evidence = evidence_of(pool, roughly(pool, 0.001, [-0.001, -0.001]))
+    found = rank_evidence(evidence, builtin_profile("salience"), NOW, limit=1)
     assert facts(found) == facts(rank_candidates(pool, builtin_profile("salience"), NOW, limit=1))
 
 
@@ -391,11 +351,10 @@ def test_rows_without_evidence_are_rows_without_a_question_whatever_the_others_h
 
 def test_a_thousand_equal_candidates_are_ordered_by_id_and_asked_about_once() -> None:
     pool = [a_candidate(f"{n:04}", similarity=0.5, importance=0.5) for n in reversed(range(1000))]
-    fetch = Counting(pool)
-    found = rank_table(CandidateTable.of(pool), builtin_profile("salience"), NOW, limit=3, fetch=fetch)
+    found, settled = rank_and_count(evidence_of(pool, CandidateTable.of(pool)), builtin_profile("salience"), limit=3)
     assert [one.id for one in found] == ["0000", "0001", "0002"]
     assert found.excluded == {"limit": 997}
-    assert len(fetch.asked) <= 4
+    assert len(settled) <= 4
 
 
 def test_evidence_a_profile_insists_on_is_missed_by_name_in_columns_too() -> None:

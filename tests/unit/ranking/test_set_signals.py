@@ -26,6 +26,7 @@ from recollect.ranking.scorer import compute_set_evidence, rank_candidates
 from recollect.ranking.set_signals import all_rows, compute_set_signals, set_evidence
 from recollect.ranking.signals import Newest, Relevance, SetSignal, SetSignalValue, Thread, signal_value
 from recollect.testing import NOW, a_candidate
+from tests.evidence import evidence_of
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 from tests.unit.ranking.strategies import blends, candidates, halves
@@ -360,7 +361,7 @@ def test_halves_at_the_ends_of_numbers_are_halves_like_any_other(
 def test_a_best_of_next_to_nothing_that_is_known_by_and_by_is_settled_without_a_warning() -> None:
     pool = [a_candidate(id, similarity=s, age=DAY) for id, s in (("a", 5e-324), ("b", 0.0), ("c", 5e-324))]
     rough = CandidateTable.of(pool).with_evidence(similarity=np.array([1e-3, 1e-3, -1e-3]), similarity_error=1e-3)
-    columns = SignalColumns(rough, NOW, fetch=lambda rows: [pool[row] for row in rows])
+    columns = SignalColumns(rough, NOW, evidence=evidence_of(pool, rough))
     assert compute_set_signals(columns, threaded(THREAD), all_rows(rough))["thread"].values.tolist() == [1.0, 0.0, 1.0]
 
 

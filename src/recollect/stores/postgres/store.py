@@ -25,9 +25,12 @@ from recollect.model.archive import (
 from recollect.model.context import ContextRecord
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope
+from recollect.model.table import Floats, Rows
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS, CACHE_BYTES, copy_with
 from recollect.protocols import WriteTransaction
-from recollect.retrieval.evidence import EvidenceRequest
+from recollect.retrieval.evidence import NearestRows
+from recollect.retrieval.snapshot import Snapshot
+from recollect.retrieval.vectors import Vector
 from recollect.stores.postgres.connection import PostgresDatabase
 from recollect.stores.postgres.erasure import TableSweeper
 from recollect.stores.postgres.transaction import (
@@ -45,7 +48,7 @@ from recollect.stores.sql import rows
 from recollect.stores.sql.archive import ArchiveLoader, keep_items, open_export
 from recollect.stores.sql.column_cache import RemoteVectors
 from recollect.stores.sql.deferred import BackgroundWrites
-from recollect.stores.sql.reader import ColumnSnapshot, SqlReader, count_stats
+from recollect.stores.sql.reader import SqlReader, count_stats
 from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Transaction, read_current_encoder
 
@@ -116,18 +119,19 @@ class PostgresStore(SqlReader):
             stack.callback(self._database.close)
             self._background_writes.close()
 
-    def _choose_remote_vectors(self, db: Transaction, probe: EvidenceRequest, encoder: int) -> RemoteVectors | None:
-        return RemoteVectors(
-            ENTRIES_WITHOUT_VECTORS, find_indexed_scope(db, probe.scope, encoder) if probe.indexed else None
-        )
+    def nearest(self, snapshot: Snapshot, vector: Vector) -> NearestRows:
+        return PostgresVectorSearch(self._database, snapshot, vector).nearest()
 
-    def _open_remote_similarity(self, probe: EvidenceRequest, snapshot: ColumnSnapshot) -> PostgresVectorSearch | None:
-        if probe.vectors is None:
-            return None
-        indexed = None if snapshot.remote is None else snapshot.remote.indexed_scope
-        return PostgresVectorSearch(
-            self._database, probe, probe.vectors[0], snapshot.columns, snapshot.encoder_number, indexed
-        )
+    def similarities(self, snapshot: Snapshot, vector: Vector, rows: Rows) -> Floats:
+        return PostgresVectorSearch(self._database, snapshot, vector).similarities(rows)
+
+    def exact_similarities(self, snapshot: Snapshot, vector: Vector, rows: Rows) -> Floats:
+        return PostgresVectorSearch(self._database, snapshot, vector).exact_similarities(rows)
+
+    def _choose_remote_vectors(
+        self, db: Transaction, scope: Scope, encoder: int, *, use_index: bool
+    ) -> RemoteVectors | None:
+        return RemoteVectors(ENTRIES_WITHOUT_VECTORS, find_indexed_scope(db, scope, encoder) if use_index else None)
 
     def _read(self, scope: Scope | None, read: Callable[[Transaction], T], *, below: bool = False) -> T:
         return read_with_retry(self._database, RlsScope.of(scope, wide=below), read)

@@ -4,7 +4,7 @@ In reading order: how an operator builds, lists and drops indexes while other se
 vectors that stay in the database.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -18,13 +18,13 @@ from recollect.model.encoder import Encoder, ScopeVectorIndex
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS
-from recollect.retrieval.evidence import EvidenceRequest, NearestRows, Vector
-from recollect.retrieval.vectors import cosine_error_bound, cosines
+from recollect.retrieval.evidence import NearestRows
+from recollect.retrieval.snapshot import Snapshot
+from recollect.retrieval.vectors import Vector, cosines
 from recollect.stores.postgres import connection
 from recollect.stores.postgres.connection import SCHEMA_NAME, PostgresDatabase
 from recollect.stores.postgres.pool import Connection, exclusive_connection, is_pooled, run_index_build
 from recollect.stores.postgres.transaction import ALL_SCOPES, PostgresTransaction, RlsScope, read_with_retry
-from recollect.stores.sql.merged_columns import MergedColumns
 from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Transaction, load_statements, read_current_encoder
 
@@ -302,96 +302,64 @@ class PostgresVectorSearch:
     its own: only contents that were erased meanwhile are missing.
     """
 
-    def __init__(
-        self,
-        database: PostgresDatabase,
-        probe: EvidenceRequest,
-        vector: Vector,
-        columns: MergedColumns,
-        encoder: int,
-        indexed: int | None,
-    ) -> None:
+    def __init__(self, database: PostgresDatabase, snapshot: Snapshot, vector: Vector) -> None:
         self._database = database
-        self._probe = probe
+        self._snapshot = snapshot
+        self._columns = snapshot.columns
         self._vector = vector
-        self._view = columns
-        self._encoder = encoder
-        self._indexed = indexed
-        self._similarities = np.full(len(columns.content_numbers), np.nan)
-        self._remote_scopes = [str(part.scope) for part in columns.parts if part.contents is not None]
+        self._remote_scopes = [str(part.scope) for part in self._columns.parts if part.contents is not None]
         self._parameters: dict[str, sql.Composable] = {
             "vectors": sql.Identifier(database.vectors),
             "vector": sql.Literal(f"[{','.join(map(repr, vector.tolist()))}]"),
-            "root": sql.Literal(probe.scope.parts[0]),
-            "encoder": sql.Literal(encoder),
+            "root": sql.Literal(snapshot.view.scope.parts[0]),
+            "encoder": sql.Literal(snapshot.encoder_number),
             "paths": sql.Literal(self._remote_scopes),
         }
-
-    @property
-    def rows(self) -> Rows:
-        return np.flatnonzero(self._view.content_numbers)
-
-    @property
-    def error(self) -> float:
-        return cosine_error_bound(len(self._vector))
 
     def nearest(self) -> NearestRows:
         """Return the nearest rows of the scope itself, if it has an index.
 
         Rows that other scopes share with it are not covered.
         """
-        if self._indexed is None:
+        if self._snapshot.indexed_scope is None:
             return NearestRows(np.empty(0, dtype=np.intp), np.empty(0), 1.0)
-        params = {"scope": self._indexed, "dimensions": len(self._vector), "count": MAX_NEAREST}
+        params = {"scope": self._snapshot.indexed_scope, "dimensions": len(self._vector), "count": MAX_NEAREST}
         found = self._fetch_pairs(_SELECT_NEAREST, _FORCE_INDEX.format(sql.Literal(str(MAX_NEAREST))), **params)
-        rows = self._view.rows_of_contents(found["content"].astype(np.int64))
-        covers_all = len(found) > 0 and self._remote_scopes == [str(self._probe.scope)]
+        rows = self._columns.rows_of_contents(found["content"].astype(np.int64))
+        covers_all = len(found) > 0 and self._remote_scopes == [str(self._snapshot.view.scope)]
         ceiling = min(float(found["near"][-1]) + 2.0 * HALF_PRECISION_ERROR, 1.0) if covers_all else 1.0
-        return NearestRows(rows, self._record_similarities(rows, found), ceiling)
+        return NearestRows(rows, self._read_similarities(rows, found), ceiling)
 
     def similarities(self, rows: Rows) -> Floats:
-        if FULL_READ_DIVISOR * len(rows) >= len(self._similarities):
-            return self._record_similarities(rows, self._fetch_pairs(_ALL_SIMILARITIES))
-        return self._record_similarities(
-            rows,
-            self._fetch_pairs(
-                _SOME_SIMILARITIES, contents=_format_array(np.unique(self._view.content_numbers[rows]).tolist())
-            ),
-        )
+        """Return the similarities of these rows, within `cosine_error_bound`; NaN where a vector is gone."""
+        if FULL_READ_DIVISOR * len(rows) >= len(self._columns.ids):
+            return self._read_similarities(rows, self._fetch_pairs(_ALL_SIMILARITIES))
+        contents = _format_array(np.unique(self._columns.content_numbers[rows]).tolist())
+        return self._read_similarities(rows, self._fetch_pairs(_SOME_SIMILARITIES, contents=contents))
 
-    def true_similarities(self, rows: Sequence[int]) -> Floats:
-        """Return the exact similarities of these rows, to the last bit.
-
-        For a row that was erased meanwhile, the similarity known before is returned.
-        """
-        indices = np.asarray(rows, dtype=np.intp)
-        found: Floats = self._similarities[indices]
-        is_local = self._view.has_local_vectors[indices]
-        if is_local.any():
-            found[is_local] = self._view.compute_exact_similarities(
-                self._vector[None, :], None, indices[is_local].tolist()
-            )
-        contents: list[int] = self._view.content_numbers[indices].tolist()
+    def exact_similarities(self, rows: Rows) -> Floats:
+        """Return the similarities of these rows to the last bit; NaN where a vector is gone."""
+        contents: list[int] = self._columns.content_numbers[rows].tolist()
         statement = self._compose(_SELECT_VECTORS, contents=_format_array(filter(None, contents)))
         vectors: dict[int, bytes] = dict(self._read(lambda db: db.fetch_composed(statement)))
+        found = np.full(len(rows), np.nan)
         loaded = [place for place, content in enumerate(contents) if content in vectors]
         if loaded:
             matrix = np.frombuffer(b"".join(vectors[contents[place]] for place in loaded), dtype="<f4")
             found[loaded] = cosines(matrix.reshape(len(loaded), -1), self._vector)
         return found
 
-    def _record_similarities(self, rows: Rows, found: NDArray[np.void]) -> Floats:
-        """Remember and return the similarities found for these rows; NaN where there is none."""
+    def _read_similarities(self, rows: Rows, found: NDArray[np.void]) -> Floats:
+        """Return the similarities found for these rows; NaN where there is none."""
         order = np.argsort(found["content"], kind="stable")
         contents, similarities = found["content"][order], np.clip(found["near"][order], -1.0, 1.0)
-        requested = self._view.content_numbers[rows]
+        requested = self._columns.content_numbers[rows]
         places = np.searchsorted(contents, requested)
         is_found = np.zeros(len(rows), dtype=np.bool_)
         in_range = places < len(contents)
         is_found[in_range] = contents[places[in_range]] == requested[in_range]
         result = np.full(len(rows), np.nan)
         result[is_found] = similarities[places[is_found]]
-        self._similarities[rows[is_found]] = result[is_found]
         return result
 
     def _fetch_pairs(self, statement: sql.SQL, first: sql.Composed | None = None, **params: object) -> NDArray[np.void]:
@@ -417,9 +385,9 @@ class PostgresVectorSearch:
 
         def once(db: PostgresTransaction) -> T:
             number, model = read_current_encoder(db)
-            refuse_other_encoder(model, self._probe.encoder)
-            if number != self._encoder:
+            refuse_other_encoder(model, self._snapshot.view.encoder)
+            if number != self._snapshot.encoder_number:
                 raise StoreBusy("the store was re-embedded during the search; search again")
             return read(db)
 
-        return read_with_retry(self._database, RlsScope.of(self._probe.scope), once)
+        return read_with_retry(self._database, RlsScope.of(self._snapshot.view.scope), once)

@@ -16,10 +16,10 @@ from recollect.fork_safety import ForkSafeLock
 from recollect.model.context import count_votes, select_current_votes
 from recollect.model.scope import Scope
 from recollect.model.validation import CACHE_BYTES
-from recollect.retrieval.evidence import EvidenceRequest
+from recollect.retrieval.eligibility import View
 from recollect.retrieval.scope_columns import RECALLABLE_STATUS_NAMES, USAGE_FIELDS, ColumnsVersion, ScopeColumns
+from recollect.retrieval.snapshot import MergedColumns
 from recollect.stores.sql import rows
-from recollect.stores.sql.merged_columns import MergedColumns
 from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder
 
 CURRENT_STATEMENT = "entries"
@@ -60,10 +60,10 @@ class ColumnCache:
         self._lock = ForkSafeLock()
 
     def read(
-        self, db: Transaction, probe: EvidenceRequest, encoder: int, remote: RemoteVectors | None = None
+        self, db: Transaction, view: View, encoder: int, remote: RemoteVectors | None = None
     ) -> tuple[MergedColumns, int]:
         """Return all rows the scope may see, now or as known then, and the last known commit."""
-        scope, commit = probe.scope, _last_known_commit(db, probe)
+        scope, commit = view.scope, _last_known_commit(db, view)
         is_former, parts = False, list[ScopeColumns]()
         for owner, number, stamp in _read_stamps(db, scope):
             if stamp.changed <= commit and stamp.used <= commit:
@@ -74,7 +74,7 @@ class ColumnCache:
                 parts.append(self._read_scope(db, owner, key, ColumnsVersion(commit, commit, stamp.emptied)))
         filled = tuple(part for part in parts if len(part) or part.inactive or part.unindexed)
         present = filled or (ScopeColumns.empty(scope, _read_dimensions(db)),)
-        parts_then = _split_revised(db, present, probe, encoder, commit)
+        parts_then = _split_revised(db, present, view, encoder, commit)
         if parts_then is not present:
             return MergedColumns(parts_then), commit
         return self._merge(scope, encoder, present, is_former=is_former), commit
@@ -168,12 +168,12 @@ class ColumnCache:
             self._merged.clear()
 
 
-def _last_known_commit(db: Transaction, probe: EvidenceRequest) -> int:
-    """Return the last commit that the request may know of."""
-    if probe.commit is not None:
-        return probe.commit
-    if probe.known_at is not None:
-        return int(db.fetch_one("commit_known_at", at=rows.to_micros(probe.known_at))[0])
+def _last_known_commit(db: Transaction, view: View) -> int:
+    """Return the last commit that the view includes."""
+    if view.commit is not None:
+        return view.commit
+    if view.known_at is not None:
+        return int(db.fetch_one("commit_known_at", at=rows.to_micros(view.known_at))[0])
     return int(db.fetch_one("last_commit")[0])
 
 
@@ -210,20 +210,20 @@ def _read_dimensions(db: Transaction) -> int:
 
 
 def _split_revised(
-    db: Transaction, parts: tuple[ScopeColumns, ...], probe: EvidenceRequest, encoder: int, commit: int
+    db: Transaction, parts: tuple[ScopeColumns, ...], view: View, encoder: int, commit: int
 ) -> tuple[ScopeColumns, ...]:
     """Return the columns, plus the former versions that held at the requested time.
 
     Rows of memories that were revised since are replaced by these versions.
     """
-    if probe.present:
+    if view.present:
         return parts
     split: list[ScopeColumns] = []
     for part in parts:
-        revised = part.rows_revised_since(probe.at)
+        revised = part.rows_revised_since(view.at)
         if len(revised):
             rows_by_number = {int(part.numbers[row]): row for row in revised.tolist()}
-            known = {"encoder": encoder, "commit": commit, "at": rows.to_micros(probe.at)}
+            known = {"encoder": encoder, "commit": commit, "at": rows.to_micros(view.at)}
             params = {"memories": json.dumps(list(rows_by_number)), "unshared": not part.only_shared, **known}
             versions = db.fetch_each("entries_as_of", **params)
             former_rows = [_revised_row(part, rows_by_number[number], number, version) for number, *version in versions]

@@ -7,13 +7,10 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from recollect.model import validation
 from recollect.model.archive import MAX_NAMED_SCOPES, Lineage, Stats
@@ -23,10 +20,10 @@ from recollect.model.encoder import Encoder
 from recollect.model.enums import Kind, Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, RemoteSimilarities
+from recollect.retrieval.eligibility import View
+from recollect.retrieval.snapshot import Snapshot
 from recollect.stores.sql import rows
 from recollect.stores.sql.column_cache import ColumnCache, RemoteVectors, has_lost_vector
-from recollect.stores.sql.merged_columns import MergedColumns
 from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, subtree_params, visible_params
 from recollect.text import tokenizer
@@ -35,19 +32,6 @@ T = TypeVar("T")
 
 MEMORIES_PER_PAGE = 500
 """Number of memories read at a time when a scope is listed."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnSnapshot:
-    """All columns that a request may see, the last commit they include, and the model's number.
-
-    `remote` is set if vectors may stay in the database.
-    """
-
-    columns: MergedColumns
-    commit: int
-    encoder_number: int
-    remote: RemoteVectors | None
 
 
 class SqlReader(ABC):
@@ -66,48 +50,41 @@ class SqlReader(ABC):
     def encoder(self) -> Encoder | None:
         return self._read(None, lambda db: read_current_encoder(db)[1])
 
-    def speakers(self, probe: EvidenceRequest) -> frozenset[str]:
-        columns = self._read_snapshot(probe).columns
-        return columns.find_speakers(columns.find_eligible(probe)[0])
+    def snapshot(self, view: View) -> Snapshot:
+        def read(db: Transaction) -> Snapshot:
+            number, model = read_current_encoder(db)
+            refuse_other_encoder(model, view.encoder)
+            remote = None
+            if view.remote_vectors and view.is_latest and number > 0:  # the database compares only present vectors
+                remote = self._choose_remote_vectors(db, view.scope, number, use_index=view.use_index)
+            columns, commit = self._column_cache.read(db, view, number, remote)
+            indexed = None if remote is None else remote.indexed_scope
+            return Snapshot.of(view, columns, commit, encoder_number=number, indexed_scope=indexed)
 
-    def mentions(self, probe: EvidenceRequest) -> dict[MemoryId, list[str]]:
-        columns = self._read_snapshot(probe).columns
-        mask, _ = columns.find_eligible(probe)
-        return {columns.ids[row]: names for row, names in columns.mentions.names_by_row(mask).items()}
+        found = self._read(view.scope, read)
+        return replace(found, dropped_vectors=dropped) if (dropped := self._find_dropped_vectors(found)) else found
 
-    def gather(self, probe: EvidenceRequest) -> RecallEvidence:
-        snapshot = self._read_snapshot(probe)
-        columns, commit = snapshot.columns.with_vectors(probe.directions), snapshot.commit
-        mask, barred = columns.find_eligible(probe)
-        vectors = probe.vectors if snapshot.encoder_number > 0 else None
-        remote = self._open_remote_similarity(probe, snapshot) if columns.has_remote_vectors else None
-        turns = columns.build_turns(mask) if probe.in_turns else None
-        similarities, error = (None, 0.0) if vectors is None else columns.compute_similarities(vectors, turns)
-        lexical_shares = columns.compute_lexical_shares(probe.terms, mask, turns) if probe.terms else None
-        session_shares = (
-            columns.compute_session_shares(probe.terms, mask) if probe.terms and turns is not None else None
-        )
-        exact_similarities = None if vectors is None else partial(columns.compute_exact_similarities, vectors, turns)
-        links = columns.mentions.link_rows(probe.names, mask) if probe.names else None
-        linked, link = (None, None) if links is None else links
-        return RecallEvidence(
-            table=columns.table.with_evidence(
-                similarity=similarities,
-                lexical=lexical_shares,
-                setting=session_shares,
-                linked=linked,
-                link=link,
-                similarity_error=error,
-            ),
-            rows=np.arange(len(columns.ids)) if mask is None else np.flatnonzero(mask),
-            pinned=columns.pinned_rows if mask is None else columns.pinned_rows[mask[columns.pinned_rows]],
-            barred=barred,
-            commit=commit,
-            memories=lambda indices: self._load_memories(probe.scope, columns, indices, commit),
-            true_similarities=exact_similarities if remote is None else remote.true_similarities,
-            nearby=remote,
-            dropped_vectors=() if vectors is None else self._find_dropped_vectors(probe, columns, mask, commit),
-        )
+    def load(self, snapshot: Snapshot, indices: Sequence[int]) -> list[Memory | None]:
+        columns = snapshot.columns
+
+        def read(db: Transaction) -> list[Row | None]:
+            versions = columns.memory_versions(indices)
+            current = [place for place in versions if place[1] >= 0]
+            found = {number: tuple(row) for number, *row in db.fetch_all("memories_now", places=json.dumps(current))}
+            since = [place for place in current if place[0] not in found]
+            if since:
+                found |= {
+                    number: tuple(row) for number, *row in db.fetch_all("memories_then", places=json.dumps(since))
+                }
+            return [
+                db.fetch_first("memory_in_version", memory=number, version=-changed, commit=snapshot.commit)
+                if changed < 0
+                else found.get(number)
+                for number, changed in versions
+            ]
+
+        memories = [None if row is None else rows.parse_memory(row) for row in self._read(snapshot.view.scope, read)]
+        return [one and columns.with_row_status(row, one) for row, one in zip(indices, memories, strict=True)]
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
         def read(db: Transaction) -> list[Row]:
@@ -215,68 +192,32 @@ class SqlReader(ABC):
         row = self._read(scope, lambda db: db.fetch_first("key", path=str(scope), key=key))
         return None if row is None else rows.parse_kept_key(scope, key, row)
 
-    def _read_snapshot(self, probe: EvidenceRequest) -> ColumnSnapshot:
-        def read(db: Transaction) -> ColumnSnapshot:
-            number, model = read_current_encoder(db)
-            refuse_other_encoder(model, probe.encoder)
-            remote = None
-            is_present = probe.commit is None and probe.known_at is None
-            if probe.bounded and is_present and number > 0:  # remote vectors are searched only for the present
-                remote = self._choose_remote_vectors(db, probe, number)
-            columns, commit = self._column_cache.read(db, probe, number, remote)
-            return ColumnSnapshot(columns, commit, number, remote)
-
-        return self._read(probe.scope, read)
-
-    def _choose_remote_vectors(self, db: Transaction, probe: EvidenceRequest, encoder: int) -> RemoteVectors | None:
-        """Return how to leave vectors in the database, if it can search them."""
+    def _choose_remote_vectors(
+        self, db: Transaction, scope: Scope, encoder: int, *, use_index: bool
+    ) -> RemoteVectors | None:
+        """Return how to leave vectors in the database, if it can compare them."""
         return None
 
-    def _open_remote_similarity(self, probe: EvidenceRequest, snapshot: ColumnSnapshot) -> RemoteSimilarities | None:
-        """Return the search for vectors that stay in the database, if there is one."""
-        return None
+    def _find_dropped_vectors(self, snapshot: Snapshot) -> list[int]:
+        """Return the admitted rows that lost their vector after the snapshot's commit.
 
-    def _load_memories(
-        self, scope: Scope, columns: MergedColumns, indices: Sequence[int], commit: int
-    ) -> list[Memory | None]:
-        """Return the memories of these rows in the versions the rows had; None for erased ones."""
-
-        def read(db: Transaction) -> list[Row | None]:
-            versions = columns.memory_versions(indices)
-            current = [place for place in versions if place[1] >= 0]
-            found = {number: tuple(row) for number, *row in db.fetch_all("memories_now", places=json.dumps(current))}
-            since = [place for place in current if place[0] not in found]
-            if since:
-                found |= {
-                    number: tuple(row) for number, *row in db.fetch_all("memories_then", places=json.dumps(since))
-                }
-            return [
-                db.fetch_first("memory_in_version", memory=number, version=-changed, commit=commit)
-                if changed < 0
-                else found.get(number)
-                for number, changed in versions
-            ]
-
-        memories = [None if row is None else rows.parse_memory(row) for row in self._read(scope, read)]
-        return [one and columns.with_row_status(row, one) for row, one in zip(indices, memories, strict=True)]
-
-    def _find_dropped_vectors(
-        self, probe: EvidenceRequest, columns: MergedColumns, mask: NDArray[np.bool_] | None, commit: int
-    ) -> list[int]:
-        """Return the eligible rows that lost their vector after the known commit.
-
-        A request about the present has none, since nothing came later.
+        A present view has none, since nothing came later. A view without a query needs none.
         """
-        if probe.commit is None and probe.known_at is None:
+        if snapshot.view.is_latest or snapshot.view.encoder is None or not snapshot.encoder_number:
             return []
-        rows_without = columns.rows_without_vector
+        rows_without, mask = snapshot.columns.rows_without_vector, snapshot.eligible
         without: list[int] = (rows_without if mask is None else rows_without[mask[rows_without]]).tolist()
         if not without:
             return []
-        versions = dict(zip(without, columns.memory_versions(without), strict=True))
+        versions = dict(zip(without, snapshot.columns.memory_versions(without), strict=True))
         numbers = json.dumps([number for number, _ in versions.values()])
-        states = rows.group_by_memory(self._read(probe.scope, lambda db: db.fetch_all("states_of", memories=numbers)))
-        return [row for row, (number, changed) in versions.items() if has_lost_vector(states[number], changed, commit)]
+        found = self._read(snapshot.view.scope, lambda db: db.fetch_all("states_of", memories=numbers))
+        states = rows.group_by_memory(found)
+        return [
+            row
+            for row, (number, changed) in versions.items()
+            if has_lost_vector(states[number], changed, snapshot.commit)
+        ]
 
 
 def _fetch_by_number(db: Transaction, numbers: Sequence[int], statuses: str) -> list[Row]:

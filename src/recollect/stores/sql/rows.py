@@ -23,7 +23,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import EPOCH, MICROSECOND
 from recollect.model.validation import MAX_CLOCK_LEAD
-from recollect.retrieval.evidence import Vector
+from recollect.retrieval.vectors import Vector
 from recollect.stores.sql.transaction import Row
 
 PLAIN_COLUMNS = ("shared", "pinned", "topic_key", "subject", "importance", "confidence", "salience", "revisions")

@@ -15,8 +15,7 @@ from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
 from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval import bm25, entity_links
-from recollect.retrieval.evidence import Vector
-from recollect.retrieval.vectors import decode_vector
+from recollect.retrieval.vectors import Vector, decode_vector
 from recollect.stores.sql import erasure, reader, rows
 from recollect.stores.sql.archive import ArchiveLoader
 from recollect.stores.sql.duplicate_guard import DuplicateIndex, KnownAbsent, explain_conflict, refuse_duplicate

@@ -30,7 +30,7 @@ from recollect.model.table import MICROSECOND
 from recollect.model.validation import IN_MEMORY_TARGET, MAX_CLOCK_LEAD, NORM_ROUNDING
 from recollect.protocols import ProgressListener
 from recollect.retrieval import bm25, entity_links
-from recollect.retrieval.evidence import Vector
+from recollect.retrieval.vectors import Vector
 from recollect.stores.sql import rows
 from recollect.stores.sql.reader import count_stats
 from recollect.stores.sql.transaction import Row

@@ -24,6 +24,7 @@ from recollect.testing.builders import (
     a_probe,
     a_vote,
     candidates,
+    gather,
     ids,
     put,
     visible_ids,
@@ -157,12 +158,12 @@ class ArchiveContract:
         fill_store(writer, clock)
         _, items = export_items(store)
         before = clock.now
-        found = candidates(store.gather(a_probe("what does a say?")))
+        found = candidates(gather(store, a_probe("what does a say?")))
         for scope in (SCOPE, CHILD_SCOPE, OTHER_SCOPE):
             writer.write(lambda writing, scope=scope: writing.erase_all(scope))  # type: ignore[misc]
         clock.move(timedelta(days=1))
         assert import_items(writer, items) == ImportReport(memories=4, contexts=2, skipped=0)
-        assert candidates(store.gather(a_probe("what does a say?"))) == found
+        assert candidates(gather(store, a_probe("what does a say?"))) == found
         assert (visible_ids(store, SCOPE, known_at=before), visible_ids(store, SCOPE)) == ([], ["a", "b"])
         assert [one.recorded_at for one in store.history(SCOPE, MemoryId("a"))] == [clock.now] * 2
 

@@ -8,7 +8,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store
 from recollect.retrieval.entity_links import link_memories
-from recollect.testing.builders import NOW, SCOPE, ManualClock, a_note, a_probe, candidates, ids, put
+from recollect.testing.builders import NOW, SCOPE, ManualClock, a_note, a_probe, candidates, gather, ids, put
 from recollect.testing.contract import Variant, affected_by
 from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE
 from recollect.text.entities import find_candidate_names, find_entities
@@ -39,7 +39,7 @@ class EntityLinkContract:
         ]
 
     def find_links(self, store: Store, question: str, **given: Any) -> LinksById:
-        found = candidates(store.gather(a_probe(question, names=find_candidate_names(question), **given)))
+        found = candidates(gather(store, a_probe(question, names=find_candidate_names(question), **given)))
         return {id: (one.linked, one.link) for id, one in found.items()}
 
     def compute_links(self, notes: Sequence[Memory], question: str) -> LinksById:
@@ -64,14 +64,14 @@ class EntityLinkContract:
 
     def test_nobody_is_linked_who_was_not_asked_about(self, store: Store, writer: Store) -> None:
         put(writer, *self.make_notes())
-        found = candidates(store.gather(a_probe(QUESTIONS[0])))
+        found = candidates(gather(store, a_probe(QUESTIONS[0])))
         assert {(one.linked, one.link) for one in found.values()} == {(None, None)}
 
     def test_every_memory_is_told_with_the_names_that_it_mentions(self, store: Store, writer: Store) -> None:
         notes = self.make_notes()
         put(writer, *notes)
         expected = {one.id: sorted(find_entities(one.searched_text, one.speaker)) for one in notes}
-        assert dict(store.mentions(a_probe())) == expected
+        assert dict(store.snapshot(a_probe().view).mentions()) == expected
         assert expected[MemoryId("c")] == ["ana souza"]
         assert expected[MemoryId("d")] == ["bo", "parse_line", "src/main.py"]
 
@@ -79,14 +79,20 @@ class EntityLinkContract:
     def test_what_others_write_moves_nothing(self, store: Store, writer: Store) -> None:
         notes = self.make_notes()
         put(writer, *notes)
-        before = [self.find_links(store, question) for question in QUESTIONS], dict(store.mentions(a_probe()))
+        before = (
+            [self.find_links(store, question) for question in QUESTIONS],
+            dict(store.snapshot(a_probe().view).mentions()),
+        )
         strangers = [Scope.parse(f"{SCOPE}/below"), SIBLING_SCOPE, Scope.parse("acme-labs")]
         put(
             writer,
             *(a_note(f"x{n}", text="Ana Souza of Access Bank", scope=scope) for n, scope in enumerate(strangers)),
             a_note("hidden", text="Ana Souza of Access Bank in Rio", scope=PARENT_SCOPE),
         )
-        assert ([self.find_links(store, question) for question in QUESTIONS], dict(store.mentions(a_probe()))) == before
+        assert (
+            [self.find_links(store, question) for question in QUESTIONS],
+            dict(store.snapshot(a_probe().view).mentions()),
+        ) == before
 
     @affected_by(Variant.SMALL_CACHE)
     def test_what_may_not_be_recalled_links_nothing(self, store: Store, writer: Store) -> None:
@@ -97,7 +103,7 @@ class EntityLinkContract:
         left = notes[len(away) :]
         for question in QUESTIONS:
             assert self.find_links(store, question) == self.compute_links(left, question)
-        assert sorted(store.mentions(a_probe())) == [one.id for one in left]
+        assert sorted(store.snapshot(a_probe().view).mentions()) == [one.id for one in left]
 
     @affected_by(Variant.SMALL_CACHE)
     def test_a_revised_memory_mentions_what_it_says_now_and_then_what_it_said_then(
@@ -120,8 +126,10 @@ class EntityLinkContract:
     def test_names_of_what_was_erased_are_gone(self, store: Store, writer: Store) -> None:
         notes = self.make_notes()
         put(writer, *notes)
-        assert "access bank" in {name for names in store.mentions(a_probe()).values() for name in names}
+        assert "access bank" in {name for names in store.snapshot(a_probe().view).mentions().values() for name in names}
         writer.write(lambda writing: writing.erase(SCOPE, ids("a", "b")))
         for question in QUESTIONS:
             assert self.find_links(store, question) == self.compute_links(notes[2:], question)
-        assert "access bank" not in {name for names in store.mentions(a_probe()).values() for name in names}
+        assert "access bank" not in {
+            name for names in store.snapshot(a_probe().view).mentions().values() for name in names
+        }

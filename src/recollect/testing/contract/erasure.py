@@ -23,6 +23,7 @@ from recollect.testing.builders import (
     candidates,
     find_candidate,
     find_duplicate,
+    gather,
     ids,
     put,
     vector_similarity,
@@ -74,7 +75,7 @@ class ErasureContract:
         assert store.history(SCOPE, note.id) == []
         assert store.usage(SCOPE, [note.id]) == [NO_USAGE]
         assert [one.id for one in store.memories(SCOPE, below=True, statuses=tuple(Status))] == ["stays"]
-        assert store.gather(a_probe("first second")).pinned.tolist() == []
+        assert gather(store, a_probe("first second")).pinned.tolist() == []
 
         def find_traces(writing: WriteTransaction) -> list[object]:
             found: list[object] = [find_duplicate(writing, a_note("x", text=text)) for text in ("first", "second")]
@@ -115,14 +116,14 @@ class ErasureContract:
     def test_the_others_keep_their_rows_their_usage_and_their_words(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id, text=f"deploys of {id}", importance=0.5) for id in "abc"))
         writer.write(lambda writing: writing.record(SCOPE, ids("c"), Use.SERVED, NOW, None))
-        store.gather(a_probe("deploys"))
+        gather(store, a_probe("deploys"))
         erase(writer, "b")
         put(
             writer,
             a_note("alone", scope=SIBLING_SCOPE, text="deploys of a"),
             a_note("d", scope=SIBLING_SCOPE, text="deploys of c"),
         )
-        here, there = (candidates(store.gather(a_probe("deploys", scope=scope))) for scope in (SCOPE, SIBLING_SCOPE))
+        here, there = (candidates(gather(store, a_probe("deploys", scope=scope))) for scope in (SCOPE, SIBLING_SCOPE))
         assert sorted(here) == ["a", "c"]
         assert here[MemoryId("a")].lexical == there[MemoryId("alone")].lexical
         assert (here[MemoryId("c")].served, here[MemoryId("a")].served) == (1, 0)
@@ -130,12 +131,12 @@ class ErasureContract:
     @affected_by(Variant.SECOND_WRITER)
     def test_what_was_found_before_says_that_it_is_gone(self, store: Store, writer: Store) -> None:
         kept = put(writer, a_note("a"), a_note("b"), a_note("c"))
-        found = store.gather(a_probe("why?"))
+        found = gather(store, a_probe("why?"))
         by_id = {found.table.ids[row]: row for row in found.rows.tolist()}
         rows = [by_id[one.id] for one in kept]
         erase(writer, "b")
         put(writer, a_note("b", text="another"))
-        assert list(found.memories(rows)) == [kept[0], None, kept[2]]
+        assert list(store.load(found.snapshot, rows)) == [kept[0], None, kept[2]]
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_an_id_that_was_erased_may_be_used_again_and_begins_anew(self, store: Store, writer: Store) -> None:
@@ -154,21 +155,21 @@ class ErasureContract:
         writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a")]))
         erase(writer, "a")
         writer.write(lambda writing: writing.put(a_note("b"), None))
-        b = find_candidate(store.gather(a_probe("what a says")), "b")
+        b = find_candidate(gather(store, a_probe("what a says")), "b")
         assert (b.similarity, b.served, b.usefulness, b.importance) == (None, 0, None, None)
         assert store.usage(SCOPE, ids("b")) == [NO_USAGE]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_erased_and_put_again_in_one_commit_it_is_there_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="old"), a_note("b"))
-        store.gather(a_probe("old"))
+        gather(store, a_probe("old"))
 
         def change(writing: WriteTransaction) -> None:
             writing.erase(SCOPE, ids("a"))
             writing.put(a_note("a", text="new"), a_vector("new"))
 
         writer.write(change)
-        found = store.gather(a_probe("new"))
+        found = gather(store, a_probe("new"))
         assert sorted(candidates(found)) == ["a", "b"]
         assert find_candidate(found, "a").similarity == vector_similarity("new", "new")
         assert [one.text for one in store.history(SCOPE, MemoryId("a"))] == ["new"]
@@ -178,7 +179,7 @@ class ErasureContract:
         put(writer, *(a_note(id) for id in "abc"))
         assert visible_ids(store, SCOPE) == ["a", "b", "c"]
         assert erase(writer, *"cab") == expected_erasure(*"abc", versions=3)
-        found = store.gather(a_probe("what a says"))
+        found = gather(store, a_probe("what a says"))
         assert (found.rows.tolist(), dict(found.barred)) == ([], {})
         put(writer, a_note("d"))
         assert visible_ids(store, SCOPE) == ["d"]
@@ -252,11 +253,11 @@ class ErasureContract:
             writer.write(lambda writing, name=name: writing.trace(a_context_record(name, "team")))  # type: ignore[misc]
         votes = [a_vote("team", context=name) for name in (*names, "theirs 1", "theirs 2")]
         writer.write(lambda writing: writing.vote(SCOPE, votes))
-        judged = find_candidate(store.gather(a_probe(scope=SIBLING_SCOPE)), "team").usefulness
+        judged = find_candidate(gather(store, a_probe(scope=SIBLING_SCOPE)), "team").usefulness
         assert judged == (MAX_COUNTED_VOTES + 1) / (MAX_COUNTED_VOTES + 2)
         writer.write(lambda writing: writing.erase_all(SCOPE))
         assert [one.helped for one in store.usage(SIBLING_SCOPE, ids("team"))] == [len(votes)]
-        judged = find_candidate(store.gather(a_probe(scope=SIBLING_SCOPE)), "team").usefulness
+        judged = find_candidate(gather(store, a_probe(scope=SIBLING_SCOPE)), "team").usefulness
         assert judged == (len(votes) + 1) / (len(votes) + 2)
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
@@ -274,10 +275,10 @@ class ErasureContract:
             write_together(writer, *(lambda writing, trace=trace: writing.trace(trace) for trace in traces))
             writer.write(lambda writing, child=child, votes=votes: writing.vote(child, votes))  # type: ignore[misc]
             clock.move(timedelta(days=1))
-            store.gather(a_probe(scope=SIBLING_SCOPE, known_at=NOW))
+            gather(store, a_probe(scope=SIBLING_SCOPE, known_at=NOW))
             writer.write(lambda writing, child=child: writing.erase_all(child))  # type: ignore[misc]
             counted += store.usage(SIBLING_SCOPE, ids("team"))
-            known = [store.gather(a_probe(scope=SIBLING_SCOPE, known_at=moment)) for moment in (None, NOW)]
+            known = [gather(store, a_probe(scope=SIBLING_SCOPE, known_at=moment)) for moment in (None, NOW)]
             judged = [find_candidate(one, "team").usefulness for one in known]
             assert judged == [counted[-1].usefulness, (MAX_COUNTED_VOTES + 1) / (MAX_COUNTED_VOTES + 2)]
         assert counted == [*2 * [Usage(helped=MAX_COUNTED_VOTES)], Usage(misled=MAX_COUNTED_VOTES)]
@@ -341,7 +342,7 @@ class ErasureContract:
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_looking_for_what_was_erased_changes_nothing_for_the_others(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
-        found = store.gather(a_probe("why?"))
+        found = gather(store, a_probe("why?"))
         before = candidates(found)
         pieces = erase(writer, "a").pieces
         assert store.scrub(SCOPE, pieces).remains == ()

@@ -5,6 +5,7 @@ The statistics behind it are those of the scope alone.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import product
 
@@ -20,10 +21,10 @@ from recollect.protocols import Store, WriteTransaction
 from recollect.ranking.profile import QuestionPolicy
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.scorer import rank_candidates
-from recollect.ranking.selection import rank_table
+from recollect.ranking.selection import rank_evidence
 from recollect.retrieval import bm25
 from recollect.retrieval.eligibility import Barrier, find_barrier
-from recollect.retrieval.evidence import RecallEvidence
+from recollect.retrieval.evidence import Evidence
 from recollect.retrieval.vectors import cosines
 from recollect.testing.builders import (
     NOW,
@@ -34,6 +35,7 @@ from recollect.testing.builders import (
     candidates,
     eligible_ids,
     find_candidate,
+    gather,
     ids,
     put,
     vector_similarity,
@@ -63,7 +65,7 @@ def compute_shares(question: str, texts: Sequence[str]) -> list[float | None]:
     return [bm25.score_terms(terms, one, statistics) for one in counts]
 
 
-def found_shares(found: RecallEvidence, names: Sequence[str]) -> list[float | None]:
+def found_shares(found: Evidence, names: Sequence[str]) -> list[float | None]:
     """Return the lexical score that the store found for each of these memories."""
     known = candidates(found)
     return [known[MemoryId(name)].lexical for name in names]
@@ -74,14 +76,14 @@ class EligibilityContract:
 
     def test_an_empty_store_finds_nothing_whatever_is_asked(self, store: Store) -> None:
         for probe in (a_probe(), a_probe("why?"), a_probe("the of"), a_probe("why?", known_at=NOW)):
-            found = store.gather(probe)
+            found = gather(store, probe)
             assert (eligible_ids(found), found.pinned.tolist(), dict(found.barred)) == ([], [], {})
-            assert (found.candidates([]), list(found.memories([]))) == ([], [])
+            assert (found.candidates([]), list(store.load(found.snapshot, []))) == ([], [])
 
     def test_an_empty_scope_of_a_store_that_is_not_finds_nothing(self, store: Store, writer: Store) -> None:
         put(writer, a_note("theirs", scope=SIBLING_SCOPE), a_note("above", scope=PARENT_SCOPE))
         for probe in (a_probe(), a_probe("what theirs says"), a_probe("what theirs says", known_at=NOW)):
-            found = store.gather(probe)
+            found = gather(store, probe)
             assert (eligible_ids(found), dict(found.barred)) == ([], {})
 
     def test_a_status_bars_all_but_the_active_and_those_that_held_until_they_were_replaced(
@@ -100,7 +102,7 @@ class EligibilityContract:
             for status, end, scope in product(Status, ends, (SCOPE, PARENT_SCOPE))
         ]
         put(writer, *notes)
-        assert_barred(store.gather(a_probe()), notes, NOW)
+        assert_barred(gather(store, a_probe()), notes, NOW)
 
     def test_a_memory_is_known_and_valid_from_its_dates_on_and_until_before_its_end(
         self, store: Store, writer: Store
@@ -119,7 +121,7 @@ class EligibilityContract:
             (TICK, ["created", "from"]),
             (DAY, ["created", "from"]),
         ):
-            found = store.gather(a_probe(at=NOW + off))
+            found = gather(store, a_probe(at=NOW + off))
             assert eligible_ids(found) == expected
             assert_barred(found, notes, NOW + off)
 
@@ -142,19 +144,19 @@ class EligibilityContract:
             for number in range(231)
         ]
         put(writer, *notes[:100])
-        store.gather(a_probe())
+        gather(store, a_probe())
         put(writer, *notes[50:])
         hidden = [a_note("own", scope=PARENT_SCOPE), a_note("below", scope=Scope.parse("acme/ana/below"), shared=True)]
         put(writer, *hidden)
         for days in (-4, -1, 0, 1, 5, 20):
-            assert_barred(store.gather(a_probe(at=NOW + days * DAY)), notes, NOW + days * DAY)
+            assert_barred(gather(store, a_probe(at=NOW + days * DAY)), notes, NOW + days * DAY)
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_memory_that_changed_is_found_as_it_is_now_and_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", importance=0.25), a_note("b"))
         for number in range(30):
             put(writer, a_note("a", text=f"said for the {number}th time", importance=number / 30))
-            found = store.gather(a_probe(f"{number}th"))
+            found = gather(store, a_probe(f"{number}th"))
             assert eligible_ids(found) == ["a", "b"]
             one = find_candidate(found, "a")
             assert (one.importance, one.lexical is not None) == (number / 30, True)
@@ -168,7 +170,7 @@ class EligibilityContract:
         for status in (Status.FORGOTTEN, Status.ACTIVE, Status.ARCHIVED, Status.QUARANTINED, Status.ACTIVE):
             notes[0] = notes[0].changed(status=status)
             put(writer, notes[0])
-            assert_barred(store.gather(a_probe()), notes, NOW)
+            assert_barred(gather(store, a_probe()), notes, NOW)
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_the_pinned_rows_are_the_eligible_ones_that_are_pinned(self, store: Store, writer: Store) -> None:
@@ -179,36 +181,36 @@ class EligibilityContract:
             a_note("e", pinned=True, scope=PARENT_SCOPE, shared=True),
         )
         put(writer, a_note("f", pinned=True), a_note("g", pinned=True, scope=SIBLING_SCOPE))
-        assert list_pinned(store.gather(a_probe())) == ["a", "e", "f"]
+        assert list_pinned(gather(store, a_probe())) == ["a", "e", "f"]
         put(writer, a_note("f"), a_note("b", pinned=True))
-        assert list_pinned(store.gather(a_probe())) == ["a", "b", "e"]
-        assert list_pinned(store.gather(a_probe(at=NOW + DAY))) == ["a", "b", "d", "e"]
+        assert list_pinned(gather(store, a_probe())) == ["a", "b", "e"]
+        assert list_pinned(gather(store, a_probe(at=NOW + DAY))) == ["a", "b", "d", "e"]
 
     def test_at_present_all_that_is_there_is_known_whatever_its_date(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", created_at=NOW + DAY), a_note("b"), a_note("c", valid_from=NOW + DAY))
         put(writer, a_note("b", text="again", updated_at=NOW + DAY))
-        assert eligible_ids(store.gather(a_probe())) == ["b"]
-        found = store.gather(a_probe(present=True))
+        assert eligible_ids(gather(store, a_probe())) == ["b"]
+        found = gather(store, a_probe(present=True))
         assert eligible_ids(found) == ["a", "b"]
         assert dict(found.barred) == {Barrier.NOT_YET_VALID: 1}
-        texts = {one.id: one.text for one in found.memories(found.rows.tolist()) if one is not None}
+        texts = {one.id: one.text for one in store.load(found.snapshot, found.rows.tolist()) if one is not None}
         assert texts[MemoryId("b")] == "again"
 
     def test_rows_are_in_order_and_each_there_once(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(f"{number}", status=list(Status)[number % 2]) for number in range(20)))
-        found = store.gather(a_probe())
+        found = gather(store, a_probe())
         for rows in (found.rows, found.pinned):
             assert rows.tolist() == sorted(set(rows.tolist()))
 
 
-def assert_barred(found: RecallEvidence, visible: Sequence[Memory], at: datetime) -> None:
+def assert_barred(found: Evidence, visible: Sequence[Memory], at: datetime) -> None:
     """Check that each visible memory is eligible, or counted under the reason that excludes it."""
     barriers = {one.id: find_barrier(one, at) for one in visible}
     assert eligible_ids(found) == sorted(id for id, barred in barriers.items() if barred is None)
     assert dict(found.barred) == Counter[Barrier](barred for barred in barriers.values() if barred is not None)
 
 
-def list_pinned(found: RecallEvidence) -> list[MemoryId]:
+def list_pinned(found: Evidence) -> list[MemoryId]:
     """Return the ids of the pinned rows."""
     return sorted(found.table.ids[row] for row in found.pinned.tolist())
 
@@ -235,7 +237,7 @@ class EvidenceContract:
         put(writer, note)
         writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW - TICK, None))
         question = "which Friday?"
-        assert find_candidate(store.gather(a_probe(question)), "a") == Candidate(
+        assert find_candidate(gather(store, a_probe(question)), "a") == Candidate(
             id=note.id,
             kind=note.kind,
             similarity=vector_similarity(note.searched_text, question),
@@ -263,18 +265,18 @@ class EvidenceContract:
             "d": "on Friday? yes",
         }
         put(writer, *(a_note(id, text=text) for id, text in texts.items()))
-        found = candidates(store.gather(a_probe()))
+        found = candidates(gather(store, a_probe()))
         assert [found[MemoryId(id)].words for id in texts] == [0, 2, 0, 2]
 
     def test_what_nobody_said_of_a_memory_is_unknown(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        assert find_candidate(store.gather(a_probe()), "a") == Candidate(
+        assert find_candidate(gather(store, a_probe()), "a") == Candidate(
             id=MemoryId("a"), kind=Kind.OBSERVATION, created_at=NOW, served=0, revisions=1, words=1, scope=SCOPE
         )
 
     def test_without_a_question_there_is_no_evidence(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(f"{number}", text=text) for number, text in enumerate(SAMPLE_TEXTS)))
-        assert not any(one.questioned for one in candidates(store.gather(a_probe())).values())
+        assert not any(one.questioned for one in candidates(gather(store, a_probe())).values())
 
     @affected_by(Variant.SMALL_CACHE)
     def test_similarities_are_true_to_the_last_bit(self, store: Store, writer: Store) -> None:
@@ -284,10 +286,10 @@ class EvidenceContract:
         put(writer, *notes)
         directions = np.array([a_vector(one.searched_text) for one in notes])
         for question in ("what 007 says", "why?", "x"):
-            found = candidates(store.gather(a_probe(question)))
+            found = candidates(gather(store, a_probe(question)))
             expected = cosines(directions, a_vector(question)).tolist()
             assert [found[one.id].similarity for one in notes] == expected
-        assert candidates(store.gather(a_probe("what 007 says")))[MemoryId("007")].similarity == vector_similarity(
+        assert candidates(gather(store, a_probe("what 007 says")))[MemoryId("007")].similarity == vector_similarity(
             "what 007 says", "what 007 says"
         )
 
@@ -295,7 +297,7 @@ class EvidenceContract:
         self, store: Store, writer: Store
     ) -> None:
         put(writer, *(a_note(f"{number:03}") for number in range(200)))
-        found = store.gather(a_probe("what 007 says"))
+        found = gather(store, a_probe("what 007 says"))
         true = np.array([one.similarity for one in found.candidates(found.rows.tolist())])
         near = found.table.numbers["similarity"][found.rows]
         assert np.abs(near - true).max() <= found.table.similarity_error
@@ -303,7 +305,7 @@ class EvidenceContract:
     def test_a_memory_without_a_direction_is_found_by_its_words(self, store: Store, writer: Store) -> None:
         put(writer, a_note("with", text="deploys on Friday"))
         writer.write(lambda writing: writing.put(a_note("without", text="deploys on Monday"), None))
-        found = store.gather(a_probe("deploys"))
+        found = gather(store, a_probe("deploys"))
         assert find_candidate(found, "without").similarity is None
         assert find_candidate(found, "with").similarity is not None
         assert found_shares(found, ["with", "without"]) == compute_shares(
@@ -317,11 +319,11 @@ class EvidenceContract:
         texts = ["deploys on Friday", "meetings"]
         writer.write(lambda writing: [writing.put(a_note(text, text=text), None) for text in texts])
         for known_at in (None, NOW):
-            found = store.gather(a_probe("deploys", known_at=known_at))
+            found = gather(store, a_probe("deploys", known_at=known_at))
             assert [one.similarity for one in candidates(found).values()] == [None, None]
             assert found_shares(found, texts) == compute_shares("deploys", texts)
         put(writer, a_note("third"))
-        found = store.gather(a_probe("why?"))
+        found = gather(store, a_probe("why?"))
         similarities = [candidates(found)[MemoryId(id)].similarity for id in (*texts, "third")]
         assert similarities == [None, None, vector_similarity("what third says", "why?")]
 
@@ -330,10 +332,10 @@ class EvidenceContract:
     ) -> None:
         texts = ["deploys on Friday", "meetings"]
         put(writer, *(a_note(text, text=text) for text in texts))
-        words = store.gather(a_probe("deploys", vectors=None, encoder=None))
+        words = gather(store, a_probe("deploys", vectors=None, encoder=None))
         assert found_shares(words, texts) == compute_shares("deploys", texts)
         assert [one.similarity for one in candidates(words).values()] == [None, None]
-        way = store.gather(a_probe("deploys", terms=()))
+        way = gather(store, a_probe("deploys", terms=()))
         assert found_shares(way, texts) == [None, None]
         assert None not in [one.similarity for one in candidates(way).values()]
 
@@ -341,11 +343,11 @@ class EvidenceContract:
         names = [f"{number}" for number in range(len(SAMPLE_TEXTS))]
         put(writer, *(a_note(name, text=text) for name, text in zip(names, SAMPLE_TEXTS, strict=True)))
         for question in ("Friday deploys", "deploy", "Ana meetings Monday", "the of and", "unheard-of", "星期五", "?!"):
-            assert found_shares(store.gather(a_probe(question)), names) == compute_shares(question, SAMPLE_TEXTS)
+            assert found_shares(gather(store, a_probe(question)), names) == compute_shares(question, SAMPLE_TEXTS)
 
     def test_the_words_of_a_title_count_as_its_texts_do(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", title="Friday deploys", text="at noon"), a_note("b", text="Friday\ndeploys at noon"))
-        first, second = found_shares(store.gather(a_probe("Friday deploys")), ["a", "b"])
+        first, second = found_shares(gather(store, a_probe("Friday deploys")), ["a", "b"])
         assert first == second is not None
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
@@ -366,12 +368,12 @@ class EvidenceContract:
         ]
         texts = [*SAMPLE_TEXTS[:3], "Friday"]
         expected = compute_shares("Friday deploys", texts)
-        assert found_shares(store.gather(a_probe("Friday deploys")), [*SAMPLE_TEXTS[:3], "team"]) == expected
+        assert found_shares(gather(store, a_probe("Friday deploys")), [*SAMPLE_TEXTS[:3], "team"]) == expected
         put(writer, *unseen)
-        assert found_shares(store.gather(a_probe("Friday deploys")), [*SAMPLE_TEXTS[:3], "team"]) == expected
+        assert found_shares(gather(store, a_probe("Friday deploys")), [*SAMPLE_TEXTS[:3], "team"]) == expected
         tomorrow = [*texts, "Friday Friday", "deploys then"]
         assert found_shares(
-            store.gather(a_probe("Friday deploys", at=NOW + DAY)), [*SAMPLE_TEXTS[:3], "team", "not-yet", "not-valid"]
+            gather(store, a_probe("Friday deploys", at=NOW + DAY)), [*SAMPLE_TEXTS[:3], "team", "not-yet", "not-valid"]
         ) == compute_shares("Friday deploys", tomorrow)
 
     OTHER_MEMORIES = 10_000
@@ -379,35 +381,35 @@ class EvidenceContract:
 
     def test_ten_thousand_writes_elsewhere_move_no_score(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(text, text=text) for text in SAMPLE_TEXTS))
-        before = candidates(store.gather(a_probe("Friday deploys")))
+        before = candidates(gather(store, a_probe("Friday deploys")))
 
         def change(writing: WriteTransaction) -> None:
             for number in range(self.OTHER_MEMORIES):
                 writing.put(a_note(f"{number}", scope=SIBLING_SCOPE, text=f"deploys Friday {number}"), None)
 
         writer.write(change)
-        assert candidates(store.gather(a_probe("Friday deploys"))) == before
-        assert len(store.gather(a_probe("Friday", scope=SIBLING_SCOPE)).rows) == self.OTHER_MEMORIES
+        assert candidates(gather(store, a_probe("Friday deploys"))) == before
+        assert len(gather(store, a_probe("Friday", scope=SIBLING_SCOPE)).rows) == self.OTHER_MEMORIES
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_what_was_found_stays_as_it_was_found(self, store: Store, writer: Store) -> None:
         kept = put(writer, a_note("a", importance=0.25), a_note("b"), a_note("team", scope=PARENT_SCOPE, shared=True))
-        found = store.gather(a_probe("what a says"))
+        found = gather(store, a_probe("what a says"))
         before = candidates(found)
         put(writer, a_note("a", text="changed", importance=0.75), a_note("b", status=Status.FORGOTTEN))
         put(writer, *(a_note(f"more {number}") for number in range(50)))
         writer.write(lambda writing: writing.record(SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
-        store.gather(a_probe("what a says"))
+        gather(store, a_probe("what a says"))
         assert candidates(found) == before
         by_id = {found.table.ids[row]: row for row in found.rows.tolist()}
-        assert list(found.memories([by_id[one.id] for one in kept])) == kept
+        assert list(store.load(found.snapshot, [by_id[one.id] for one in kept])) == kept
 
     def test_memories_come_as_asked_row_by_row(self, store: Store, writer: Store) -> None:
         kept = {one.id: one for one in put(writer, *(a_note(id) for id in "abc"))}
-        found = store.gather(a_probe())
+        found = gather(store, a_probe())
         rows = [*reversed(found.rows.tolist()), found.rows.tolist()[0]]
         assert [one.id for one in found.candidates(rows)] == [found.table.ids[row] for row in rows]
-        assert list(found.memories(rows)) == [kept[found.table.ids[row]] for row in rows]
+        assert list(store.load(found.snapshot, rows)) == [kept[found.table.ids[row]] for row in rows]
 
     @pytest.mark.parametrize("name", sorted(BUILTIN_PROFILES))
     def test_what_is_found_ranks_as_the_plain_formula_ranks_it(self, store: Store, writer: Store, name: str) -> None:
@@ -428,8 +430,8 @@ class EvidenceContract:
         writer.write(lambda writing: writing.record(SCOPE, [one.id for one in notes[::4]], Use.SERVED, NOW, None))
         profile = builtin_profile(name)
         asked = profile.question is not QuestionPolicy.REFUSED
-        found = store.gather(a_probe("deploys of the 3th Friday" if asked else None))
+        found = gather(store, a_probe("deploys of the 3th Friday" if asked else None))
         exact = rank_candidates(candidates(found).values(), profile, NOW, limit=10, asked=asked)
-        ranked = rank_table(found.table, profile, NOW, limit=10, asked=asked, fetch=found.candidates, rows=found.rows)
+        ranked = rank_evidence(replace(found, asked=asked, barred={}), profile, NOW, limit=10)
         assert [(one.id, float(one.score)) for one in ranked] == [(one.id, float(one.score)) for one in exact]
         assert ranked.excluded == exact.excluded

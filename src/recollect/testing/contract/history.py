@@ -13,7 +13,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store
 from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.evidence import RecallEvidence
+from recollect.retrieval.evidence import Evidence
 from recollect.testing.builders import (
     ENCODER,
     NOW,
@@ -26,6 +26,7 @@ from recollect.testing.builders import (
     a_vote,
     candidates,
     find_candidate,
+    gather,
     ids,
     put,
     vector_similarity,
@@ -51,8 +52,8 @@ class KnownAtContract:
             clock.move(DAY)
         for known_at, expected in moments:
             assert store.get(SCOPE, ids("a", "missing"), known_at=known_at) == expected
-            found = store.gather(a_probe(known_at=known_at))
-            assert list(found.memories(found.rows.tolist())) == expected
+            found = gather(store, a_probe(known_at=known_at))
+            assert list(store.load(found.snapshot, found.rows.tolist())) == expected
 
     def test_of_several_versions_in_one_commit_the_last_was_known(
         self, store: Store, writer: Store, clock: ManualClock
@@ -65,8 +66,8 @@ class KnownAtContract:
         for days, expected in enumerate([first, third, fifth]):
             known_at = NOW + days * DAY
             assert store.get(SCOPE, ids("a"), known_at=known_at) == [expected]
-            found = store.gather(a_probe(expected.text, known_at=known_at))
-            assert list(found.memories(found.rows.tolist())) == [expected]
+            found = gather(store, a_probe(expected.text, known_at=known_at))
+            assert list(store.load(found.snapshot, found.rows.tolist())) == [expected]
             assert find_candidate(found, "a").similarity == vector_similarity(expected.text, expected.text)
 
     def test_commits_of_one_moment_were_all_known_then(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -100,9 +101,9 @@ class KnownAtContract:
             (kept,) = put(writer, a_note(id))
             commits.append(kept.commit)
             clock.move(DAY)
-        assert [store.gather(a_probe(known_at=NOW + days * DAY)).commit for days in range(3)] == commits
-        assert store.gather(a_probe()).commit == commits[-1]
-        assert store.gather(a_probe(known_at=NOW - TICK)).commit == 0
+        assert [gather(store, a_probe(known_at=NOW + days * DAY)).snapshot.commit for days in range(3)] == commits
+        assert gather(store, a_probe()).snapshot.commit == commits[-1]
+        assert gather(store, a_probe(known_at=NOW - TICK)).snapshot.commit == 0
 
     @affected_by(Variant.SMALL_CACHE)
     def test_status_sharing_pins_and_words_are_those_known_then(
@@ -117,14 +118,14 @@ class KnownAtContract:
         clock.move(DAY)
 
         def found_at(days: int) -> tuple[list[str], int, dict[Barrier, int]]:
-            found = store.gather(a_probe("deploys", known_at=NOW + days * DAY))
+            found = gather(store, a_probe("deploys", known_at=NOW + days * DAY))
             return sorted(candidates(found)), len(found.pinned), dict(found.barred)
 
         assert found_at(0) == (["a"], 1, {})
         assert found_at(1) == (["team"], 0, {Barrier.STATUS: 1})
         assert found_at(2) == (["a"], 0, {})
         for days, id, texts in ((0, "a", ["deploys on Friday"]), (1, "team", ["deploys"])):
-            found = store.gather(a_probe("deploys", known_at=NOW + days * DAY))
+            found = gather(store, a_probe("deploys", known_at=NOW + days * DAY))
             assert found_shares(found, [id]) == compute_shares("deploys", texts)
         assert [len(store.get(SCOPE, ids("team"), known_at=NOW + days * DAY)) for days in range(3)] == [0, 1, 0]
 
@@ -137,7 +138,7 @@ class KnownAtContract:
             writer.write(lambda writing, at=at: writing.record(SCOPE, ids("a"), Use.ECHOED, at, None))  # type: ignore[misc]
             writer.write(lambda writing, at=at: writing.record(SCOPE, ids("a"), Use.SERVED, at, None))  # type: ignore[misc]
         for number in range(4):
-            found = store.gather(a_probe(known_at=NOW + number * DAY))
+            found = gather(store, a_probe(known_at=NOW + number * DAY))
             a, b = find_candidate(found, "a"), find_candidate(found, "b")
             assert (a.served, a.last_accessed_at) == (number, NOW - DAY if number else None)
             assert (b.served, b.last_accessed_at) == (0, None)
@@ -150,7 +151,7 @@ class KnownAtContract:
             clock.move(DAY)
             writer.write(lambda writing, vote=vote: writing.vote(SCOPE, [vote]))  # type: ignore[misc]
         expected = [None, (1 + 1) / (1 + 2), (2 + 1) / (2 + 2), (1 + 1) / (2 + 2), (1 + 1) / (3 + 2)]
-        found = [store.gather(a_probe(known_at=NOW + days * DAY)) for days in range(5)]
+        found = [gather(store, a_probe(known_at=NOW + days * DAY)) for days in range(5)]
         assert [find_candidate(one, "a").usefulness for one in found] == expected
 
     @affected_by(Variant.SMALL_CACHE)
@@ -171,7 +172,7 @@ class KnownAtContract:
         expected = {"a": (1, 3 / 4, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None), "new": (0, None, None)}
 
         def usage_after(days: int) -> dict[MemoryId, tuple[int | None, float | None, datetime | None]]:
-            found = candidates(store.gather(a_probe(known_at=NOW + days * DAY)))
+            found = candidates(gather(store, a_probe(known_at=NOW + days * DAY)))
             return {id: (one.served, one.usefulness, one.last_accessed_at) for id, one in found.items()}
 
         assert usage_after(1) == {"b": (0, None, None)}
@@ -190,7 +191,7 @@ class KnownAtContract:
         clock.move(DAY)
         put(writer, a_note("b"))
         misled = [
-            find_candidate(store.gather(a_probe(known_at=NOW + days * DAY)), "a").usefulness for days in (3, 1, 2, 3)
+            find_candidate(gather(store, a_probe(known_at=NOW + days * DAY)), "a").usefulness for days in (3, 1, 2, 3)
         ]
         assert misled == [(MAX_COUNTED_VOTES - count + 1) / (MAX_COUNTED_VOTES + 2) for count in (2, 0, 1, 2)]
 
@@ -204,9 +205,9 @@ class KnownAtContract:
         put(writer, a_note("a", text="changed"), team[0].changed(shared=False), team[1].changed(shared=True))
         writer.write(lambda writing: writing.record(SCOPE, ids("b", "team 2"), Use.SERVED, NOW, None))
         writer.write(lambda writing: writing.vote(SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
-        present, known = (store.gather(a_probe("what b says", known_at=moment)) for moment in (None, clock.now))
+        present, known = (gather(store, a_probe("what b says", known_at=moment)) for moment in (None, clock.now))
         assert candidates(present) == candidates(known)
-        assert present.commit == known.commit
+        assert present.snapshot.commit == known.snapshot.commit
 
     @affected_by(Variant.SMALL_CACHE)
     def test_the_two_clocks_are_moved_apart(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -233,7 +234,7 @@ class AsOfContract:
         put(writer, self.AISLE)
         assert load_visible(store, self.BETWEEN) == [window]
         put(writer, self.AISLE.changed(pinned=True))
-        found = store.gather(a_probe("window", at=self.BETWEEN))
+        found = gather(store, a_probe("window", at=self.BETWEEN))
         candidate = find_candidate(found, "a")
         assert (candidate.importance, candidate.revisions) == (0.25, 1)
         assert candidate.similarity == vector_similarity("window", "window")
@@ -243,7 +244,7 @@ class AsOfContract:
         assert load_visible(store, self.BETWEEN) == [window.changed(status=Status.SUPERSEDED, valid_until=end)]
         put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
         assert load_visible(store, self.BETWEEN) == []
-        assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.STATUS: 1}
+        assert gather(store, a_probe(at=self.BETWEEN)).barred == {Barrier.STATUS: 1}
 
     @affected_by(Variant.SMALL_CACHE)
     def test_its_standing_is_that_of_what_was_known(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -264,29 +265,31 @@ class AsOfContract:
     def test_what_was_erased_meanwhile_is_gone_in_every_version(self, store: Store, writer: Store) -> None:
         put(writer, self.WINDOW)
         put(writer, self.AISLE)
-        found = store.gather(a_probe(at=self.BETWEEN))
+        found = gather(store, a_probe(at=self.BETWEEN))
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
-        assert list(found.memories(found.rows.tolist())) == [None]
+        assert list(store.load(found.snapshot, found.rows.tolist())) == [None]
         put(writer, a_note("b", text="another"), a_note("b", text="yet another"))
-        assert list(found.memories(found.rows.tolist())) == [None]
+        assert list(store.load(found.snapshot, found.rows.tolist())) == [None]
 
     def test_a_text_that_was_not_shared_then_is_not_shown_below(self, store: Store, writer: Store) -> None:
         put(writer, self.WINDOW.changed(scope=PARENT_SCOPE))
         put(writer, self.AISLE.changed(scope=PARENT_SCOPE, shared=True))
-        found = store.gather(a_probe(at=self.BETWEEN))
+        found = gather(store, a_probe(at=self.BETWEEN))
         assert (len(found.rows), dict(found.barred)) == (0, {Barrier.NOT_YET_KNOWN: 1})
         assert visible_ids(store, SCOPE, at=NOW) == ["a"]
 
     def test_a_former_text_that_begins_after_its_memory_ended_never_held(self, store: Store, writer: Store) -> None:
         put(writer, self.WINDOW.changed(valid_from=self.BETWEEN))
         put(writer, self.AISLE.changed(valid_until=NOW - 3 * DAY))
-        assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.NO_LONGER_VALID: 1}
+        assert gather(store, a_probe(at=self.BETWEEN)).barred == {Barrier.NO_LONGER_VALID: 1}
 
 
-def load_visible(store: Store, at: datetime, *, known_at: datetime | None = None) -> list[Memory | None]:
+def load_visible(
+    store: Store, at: datetime, *, known_at: datetime | None = None, commit: int | None = None
+) -> list[Memory | None]:
     """Return the memories that a reader sees for a given time."""
-    found = store.gather(a_probe(at=at, known_at=known_at))
-    return list(found.memories(found.rows.tolist()))
+    found = gather(store, a_probe(at=at, known_at=known_at, commit=commit))
+    return list(store.load(found.snapshot, found.rows.tolist()))
 
 
 ONE_DAY = timedelta(days=1)
@@ -304,10 +307,10 @@ class AfterCommitContract:
             (kept,) = put(writer, a_note("a", text=text))
             commits.append((kept.commit, kept))
         for commit, kept in (*commits, *reversed(commits)):
-            found = store.gather(a_probe(kept.text, commit=commit))
-            assert list(found.memories(found.rows.tolist())) == [kept]
+            found = gather(store, a_probe(kept.text, commit=commit))
+            assert list(store.load(found.snapshot, found.rows.tolist())) == [kept]
             assert find_candidate(found, "a").similarity == vector_similarity(kept.text, kept.text)
-            assert found.commit == commit
+            assert found.snapshot.commit == commit
         assert visible_ids(store, SCOPE, commit=0) == []
 
     def test_a_commit_goes_before_a_moment(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -323,8 +326,8 @@ class AfterCommitContract:
         then: dict[int, object] = {}
 
         def note() -> None:
-            found = store.gather(a_probe("what b says"))
-            then[found.commit] = describe_evidence(found)
+            found = gather(store, a_probe("what b says"))
+            then[found.snapshot.commit] = describe_evidence(store, found)
 
         team = [a_note(f"team {number}", scope=PARENT_SCOPE, shared=number % 2 == 0) for number in range(4)]
         put(writer, *(a_note(id, importance=0.5) for id in "abc"), *team)
@@ -348,7 +351,7 @@ class AfterCommitContract:
         note()
         put(writer, a_note("b", text="back again"))
         for commit in (*then, *reversed(then), *sorted(then, key=lambda one: one % 3)):
-            assert describe_evidence(store.gather(a_probe("what b says", commit=commit))) == then[commit]
+            assert describe_evidence(store, gather(store, a_probe("what b says", commit=commit))) == then[commit]
 
     def test_what_was_so_at_a_moment_is_told_by_what_was_known(
         self, store: Store, writer: Store, clock: ManualClock
@@ -358,7 +361,7 @@ class AfterCommitContract:
         (second,) = put(writer, window.changed(text="aisle", updated_at=NOW - ONE_DAY))
         put(writer, window.changed(text="standing", updated_at=NOW))
         shown = {
-            commit: [one and one.text for one in load_memories(store.gather(a_probe(at=at, commit=commit)))]
+            commit: [one and one.text for one in load_visible(store, at, commit=commit)]
             for at in (NOW - 2 * ONE_DAY, NOW)
             for commit in (first.commit, second.commit)
         }
@@ -388,7 +391,7 @@ class DroppedVectorContract:
             assert _list_dropped_vectors(found) == ["a"]
             assert find_candidate(found, "a").similarity is None
             given = {MemoryId("a"): a_vector(self.EVENT.embedded_text)}
-            found = store.gather(a_probe(question, commit=commit, levels=ALL_LEVELS, directions=given))
+            found = gather(store, a_probe(question, commit=commit, levels=ALL_LEVELS, restored=given))
             assert find_candidate(found, "a").similarity == vector_similarity(question, question)
             assert found.similarity_count == 1
         for outside in (left, left_again, None):
@@ -402,9 +405,9 @@ class DroppedVectorContract:
         clock.move(ONE_DAY)
         _drop_vector(writer, self.EVENT)
         asked = a_probe("what a says", levels=ALL_LEVELS, known_at=NOW)
-        assert _list_dropped_vectors(store.gather(asked)) == ["a"]
-        assert _list_dropped_vectors(store.gather(replace(asked, known_at=clock.now))) == []
-        assert _list_dropped_vectors(store.gather(replace(asked, vectors=None))) == []
+        assert _list_dropped_vectors(gather(store, asked)) == ["a"]
+        assert _list_dropped_vectors(gather(store, replace(asked, known_at=clock.now))) == []
+        assert _list_dropped_vectors(gather(store, replace(asked, encoder=None))) == []
 
     @affected_by(Variant.SMALL_CACHE)
     def test_a_former_text_misses_what_left_after_what_is_known(self, store: Store, writer: Store) -> None:
@@ -413,7 +416,7 @@ class DroppedVectorContract:
         (revised,) = put(writer, said.changed(text="in other words", updated_at=NOW - ONE_DAY))
         found = {
             commit: _list_dropped_vectors(
-                store.gather(a_probe("what a says", at=NOW - 2 * ONE_DAY, commit=commit, levels=ALL_LEVELS))
+                gather(store, a_probe("what a says", at=NOW - 2 * ONE_DAY, commit=commit, levels=ALL_LEVELS))
             )
             for commit in (came, left, _get_commit(revised))
         }
@@ -454,16 +457,11 @@ class ImportedContextContract:
         assert replace(trace, elsewhere=True) in list(items)
 
 
-def describe_evidence(found: RecallEvidence) -> object:
+def describe_evidence(store: Store, found: Evidence) -> object:
     """Return everything that was found, by id."""
     rows, names = found.rows.tolist(), found.table.ids
-    shown = {names[row]: one for row, one in zip(rows, found.memories(rows), strict=True)}
+    shown = {names[row]: one for row, one in zip(rows, store.load(found.snapshot, rows), strict=True)}
     return candidates(found), shown, {names[row] for row in found.pinned.tolist()}, dict(found.barred)
-
-
-def load_memories(found: RecallEvidence) -> list[Memory | None]:
-    """Return the memories that were found."""
-    return list(found.memories(found.rows.tolist()))
 
 
 def _drop_vector(writer: Store, event: Memory) -> int:
@@ -476,9 +474,9 @@ def _get_commit(memory: Memory) -> int:
     return memory.commit
 
 
-def _gather(store: Store, question: str, commit: int | None) -> RecallEvidence:
-    return store.gather(a_probe(question, commit=commit, levels=ALL_LEVELS))
+def _gather(store: Store, question: str, commit: int | None) -> Evidence:
+    return gather(store, a_probe(question, commit=commit, levels=ALL_LEVELS))
 
 
-def _list_dropped_vectors(found: RecallEvidence) -> list[str]:
-    return [found.table.ids[row] for row in found.dropped_vectors]
+def _list_dropped_vectors(found: Evidence) -> list[str]:
+    return [found.table.ids[row] for row in found.snapshot.dropped_vectors]

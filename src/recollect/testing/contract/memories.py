@@ -15,7 +15,7 @@ from recollect.model.enums import Kind, Level, Provenance, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
-from recollect.retrieval.evidence import Vector
+from recollect.retrieval.vectors import Vector
 from recollect.testing.builders import (
     ENCODER,
     NOW,
@@ -26,6 +26,7 @@ from recollect.testing.builders import (
     a_vector,
     find_candidate,
     find_duplicate,
+    gather,
     ids,
     put,
     vector_similarity,
@@ -120,7 +121,7 @@ class VersionContract:
         put(writer, note)
         writer.write(lambda writing: writing.put(note.changed(pinned=True, importance=0.9), None))
         expected = vector_similarity(note.searched_text, "why?")
-        assert find_candidate(store.gather(a_probe("why?")), "a").similarity == expected
+        assert find_candidate(gather(store, a_probe("why?")), "a").similarity == expected
 
     @pytest.mark.parametrize("change", [{"text": "something else"}, {"title": "Monday"}], ids=["text", "title"])
     def test_a_version_with_other_words_does_not_keep_a_direction_that_is_no_longer_its_own(
@@ -129,13 +130,13 @@ class VersionContract:
         note = a_note("a", title="Friday")
         put(writer, note)
         writer.write(lambda writing: writing.put(note.changed(**change), None))
-        assert find_candidate(store.gather(a_probe("why?")), "a").similarity is None
+        assert find_candidate(gather(store, a_probe("why?")), "a").similarity is None
 
     def test_a_version_may_bring_another_direction_for_the_same_words(self, store: Store, writer: Store) -> None:
         (note,) = put(writer, a_note("a"))
         writer.write(lambda writing: writing.put(note, a_vector("elsewhere")))
         expected = vector_similarity("elsewhere", "why?")
-        assert find_candidate(store.gather(a_probe("why?")), "a").similarity == expected
+        assert find_candidate(gather(store, a_probe("why?")), "a").similarity == expected
 
     @affected_by(Variant.SECOND_WRITER)
     def test_the_first_model_is_adopted_and_another_one_refused(self, store: Store, writer: Store) -> None:
@@ -152,7 +153,7 @@ class VersionContract:
     def test_a_question_to_another_model_is_refused(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         with pytest.raises(EmbedderMismatch, match="come from test"):
-            store.gather(a_probe("why?", encoder=Encoder("another", ENCODER.dimensions)))
+            gather(store, a_probe("why?", encoder=Encoder("another", ENCODER.dimensions)))
 
     def test_a_vector_without_a_model_or_of_another_length_is_refused_and_nothing_is_kept(
         self, store: Store, writer: Store
@@ -164,7 +165,7 @@ class VersionContract:
             writer.write(lambda writing: writing.put(a_note("a"), a_vector("a", ENCODER.dimensions + 1)))
         assert store.get(SCOPE, ids("a")) == []
         writer.write(lambda writing: writing.put(a_note("a"), a_vector("a")))
-        assert find_candidate(store.gather(a_probe("a")), "a").similarity == vector_similarity("a", "a")
+        assert find_candidate(gather(store, a_probe("a")), "a").similarity == vector_similarity("a", "a")
 
     def test_a_twin_is_the_scopes_active_memory_with_the_same_words(self, writer: Store) -> None:
         here, there = put(
@@ -250,7 +251,7 @@ class TransactionContract:
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_a_change_that_fails_leaves_nothing(self, store: Store, writer: Store) -> None:
         (before,) = put(writer, a_note("a", topic_key="topic"))
-        commit = store.gather(a_probe()).commit
+        commit = gather(store, a_probe()).snapshot.commit
 
         def change(writing: WriteTransaction) -> None:
             writing.put(before.changed(text="changed", status=Status.FORGOTTEN), a_vector("changed"))
@@ -263,7 +264,7 @@ class TransactionContract:
         assert store.get(SCOPE, ids("a")) == store.history(SCOPE, MemoryId("a")) == [before]
         assert [visible_ids(store, SCOPE), visible_ids(store, SIBLING_SCOPE)] == [["a"], []]
         assert writer.write(lambda writing: writing.topic(SCOPE, "topic")) == before
-        assert store.gather(a_probe()).commit == commit
+        assert gather(store, a_probe()).snapshot.commit == commit
 
     @affected_by(Variant.IN_MEMORY)
     def test_a_model_adopted_in_a_change_that_fails_is_not_adopted(self, store: Store, writer: Store) -> None:
@@ -301,7 +302,7 @@ class TransactionContract:
         commits: list[int | None] = []
         for name in "abc":
             commits += [one.commit for one in put(writer, a_note(name))]
-            assert store.gather(a_probe()).commit == commits[-1]
+            assert gather(store, a_probe()).snapshot.commit == commits[-1]
         first = commits[0] or 0
         assert commits == [first, first + 1, first + 2]
 
@@ -310,7 +311,7 @@ class TransactionContract:
         clock.move(DAY)
         writer.write(lambda writing: [writing.get(SCOPE, first.id), writing.erase(SCOPE, ids("missing"))])
         writer.write(lambda writing: writing.record(SCOPE, ids("missing"), Use.SERVED, NOW, None))
-        assert store.gather(a_probe()).commit == first.commit
+        assert gather(store, a_probe()).snapshot.commit == first.commit
         clock.move(-DAY)
         (second,) = put(writer, a_note("b"))
         assert (second.recorded_at, second.commit) == (first.recorded_at, (first.commit or 0) + 1)

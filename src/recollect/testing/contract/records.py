@@ -23,6 +23,7 @@ from recollect.testing.builders import (
     candidates,
     eligible_ids,
     find_duplicate,
+    gather,
     ids,
     put,
     visible_ids,
@@ -92,8 +93,8 @@ class RecordLevelContract:
         day = a_note("day", level=Level.DAY, text="before", created_at=NOW - 3 * DAY, stands_for=EVENT_LEVELS)
         put(writer, day)
         put(writer, day.changed(text="now", updated_at=NOW - DAY, revisions=2))
-        found = store.gather(a_probe(at=NOW - 2 * DAY))
-        (shown,) = found.memories(found.rows.tolist())
+        found = gather(store, a_probe(at=NOW - 2 * DAY))
+        (shown,) = store.load(found.snapshot, found.rows.tolist())
         assert shown is not None
         assert (shown.text, shown.stands_for, shown.left, shown.indexed) == ("before", (), (), True)
 
@@ -104,24 +105,24 @@ class RecordLevelContract:
         assert find_levels(store) == expected
         put(writer, a_note("year", level=Level.YEAR), a_note("away", level=Level.YEAR, status=Status.FORGOTTEN))
         assert find_levels(store) == {**expected, "year": Level.YEAR}
-        found = store.gather(a_probe("what does day say?", levels=frozenset({None, Level.DAY})))
+        found = gather(store, a_probe("what does day say?", levels=frozenset({None, Level.DAY})))
         assert eligible_ids(found) == ["day", "plain"]
         assert found.barred == {Barrier.LEVEL: 2, Barrier.STATUS: 1}
-        assert store.gather(a_probe(levels=frozenset())).barred == {Barrier.LEVEL: 4, Barrier.STATUS: 1}
+        assert gather(store, a_probe(levels=frozenset())).barred == {Barrier.LEVEL: 4, Barrier.STATUS: 1}
 
     @affected_by(Variant.SECOND_WRITER)
     def test_what_is_of_another_level_has_no_part_in_what_is_found(self, store: Store, writer: Store) -> None:
         notes = [a_note("a", text="deploys on Friday", speaker="ana"), a_note("b", text="Friday is a day off")]
         put(writer, *notes)
         question, wanted = "deploys on Friday", frozenset({None})
-        alone = candidates(store.gather(a_probe(question, levels=wanted)))
-        assert alone == candidates(store.gather(a_probe(question)))
+        alone = candidates(gather(store, a_probe(question, levels=wanted)))
+        assert alone == candidates(gather(store, a_probe(question)))
         put(writer, an_event("e", text="deploys, deploys, deploys", speaker="ben", session="s", pinned=True))
-        found = store.gather(a_probe(question, levels=wanted, in_turns=True))
+        found = gather(store, a_probe(question, levels=wanted, in_turns=True))
         assert candidates(found) == alone
         assert found.pinned.tolist() == []
-        assert store.speakers(a_probe(levels=wanted)) == {"ana"}
-        assert sorted(store.mentions(a_probe(levels=wanted))) == ["a", "b"]
+        assert store.snapshot(a_probe(levels=wanted).view).speakers == {"ana"}
+        assert sorted(store.snapshot(a_probe(levels=wanted).view).mentions()) == ["a", "b"]
 
     def test_a_record_that_was_retold_since_has_the_level_that_it_had_then(self, store: Store, writer: Store) -> None:
         first = a_note("a", level=Level.SEGMENT, created_at=NOW - DAY, updated_at=NOW - DAY)
@@ -162,10 +163,10 @@ class RecordLevelContract:
         ]
         put(writer, *said)
         probe = a_probe("where do we meet?", at=NOW + DAY, in_turns=True)
-        before = {str(id): one.similarity for id, one in candidates(store.gather(probe)).items()}
+        before = {str(id): one.similarity for id, one in candidates(gather(store, probe)).items()}
         coarse = [level for level in Level if level is not Level.EVENT]
         put(writer, *(a_note(one, level=one, created_at=NOW, text=f"of {one}") for one in coarse))
-        after = {str(id): one.similarity for id, one in candidates(store.gather(probe)).items()}
+        after = {str(id): one.similarity for id, one in candidates(gather(store, probe)).items()}
         assert {id: after[id] for id in before} == before
         assert sorted(after) == sorted([*before, *coarse])
 
@@ -389,7 +390,7 @@ class CheckpointContract:
         assert store.checkpoint(SCOPE, "how far") is None
         (kept,) = put(writer, an_event("a"))
         writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
-        assert store.gather(a_probe()).commit == (kept.commit or 0) + 1
+        assert gather(store, a_probe()).snapshot.commit == (kept.commit or 0) + 1
 
     @pytest.mark.parametrize(
         ("name", "value"), [("", "x"), (" padded", "x"), ("n" * 257, "x"), ("name", "\ud800"), ("name", "a\0b")]

@@ -19,6 +19,7 @@ from recollect.testing.builders import (
     eligible_ids,
     find_candidate,
     find_duplicate,
+    gather,
     ids,
     put,
     put_all,
@@ -61,7 +62,7 @@ class HostileTextContract:
         for one in kept:
             assert writer.write(lambda writing, one=one: find_duplicate(writing, one)) == one  # type: ignore[misc]
             for question in (one.text, f"deploys {one.text}"):
-                found = store.gather(a_probe(question))
+                found = gather(store, a_probe(question))
                 assert found_shares(found, list(HOSTILE_TEXTS)) == compute_shares(
                     question, list(HOSTILE_TEXTS.values())
                 )
@@ -79,7 +80,7 @@ class HostileTextContract:
         text = "deploys run on Fridays; " * (1_048_576 // 24)
         (kept, _) = put(writer, a_note("long", text=text), a_note("short", text="deploys"))
         assert store.get(SCOPE, ids("long")) == [kept]
-        found = store.gather(a_probe("deploys Fridays"))
+        found = gather(store, a_probe("deploys Fridays"))
         assert found_shares(found, ["long", "short"]) == compute_shares("deploys Fridays", [text, "deploys"])
 
     def test_ids_of_any_characters_are_each_one_memorys_alone(self, store: Store, writer: Store) -> None:
@@ -97,7 +98,7 @@ class HostileTextContract:
         notes = [a_note(f"{number:05}") for number in range(3_000)]
         kept = writer.write(lambda writing: put_all(writing, notes))
         assert {one.commit for one in kept} == {kept[0].commit}
-        assert eligible_ids(store.gather(a_probe("what 00007 says"))) == [one.id for one in notes]
+        assert eligible_ids(gather(store, a_probe("what 00007 says"))) == [one.id for one in notes]
         assert store.encoder() == ENCODER
 
 
@@ -156,14 +157,14 @@ class ConcurrencyContract:
         def read() -> None:
             last = 0
             for _ in range(60):
-                found = store.gather(a_probe("left right"))
+                found = gather(store, a_probe("left right"))
                 known = candidates(found)
                 assert sorted(known) == ["left", "right"]
                 left, right = (known[MemoryId(id)].revisions or 0 for id in ("left", "right"))
                 assert left == right >= last
                 last = right
                 rows = found.rows.tolist()
-                assert [one and one.revisions for one in found.memories(rows)] == [last, last]
+                assert [one and one.revisions for one in store.load(found.snapshot, rows)] == [last, last]
 
         run_in_threads(write, read, read, read)
 
@@ -197,7 +198,7 @@ class ConcurrencyContract:
         run_in_threads(*[lambda scope=scope: live(scope) for scope in scopes])
         writer.flush()
         assert store.usage(PARENT_SCOPE, ids("team"))[0].served == 12 * THREAD_COUNT
-        assert candidates(store.gather(a_probe(scope=PARENT_SCOPE)))[MemoryId("team")].served == 12 * THREAD_COUNT
+        assert candidates(gather(store, a_probe(scope=PARENT_SCOPE)))[MemoryId("team")].served == 12 * THREAD_COUNT
 
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_the_model_is_adopted_once_by_whoever_comes_first(self, store: Store, writer: Store) -> None:
@@ -205,7 +206,7 @@ class ConcurrencyContract:
             put(writer, a_note(name, text=name))
 
         run_in_threads(*[lambda name=name: write(name) for name in "abcd"])
-        found = candidates(store.gather(a_probe("a")))
+        found = candidates(gather(store, a_probe("a")))
         assert found[MemoryId("a")].similarity == vector_similarity("a", "a")
         assert all(one.similarity is not None for one in found.values())
 

@@ -12,7 +12,7 @@ from recollect.model.scope import Scope
 from recollect.model.table import NO_LABEL, CandidateTable
 from recollect.protocols import Store
 from recollect.retrieval import bm25, turn_context
-from recollect.testing.builders import NOW, SCOPE, a_note, a_probe, a_vector, candidates, put, vector_similarity
+from recollect.testing.builders import NOW, SCOPE, a_note, a_probe, a_vector, candidates, gather, put, vector_similarity
 from recollect.testing.contract import Variant, affected_by
 from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE, TICK, compute_shares
 from recollect.text import questions, tokenizer
@@ -43,7 +43,7 @@ class TurnContextContract:
         ]
 
     def find_scores(self, store: Store, question: str, **given: Any) -> dict[str, tuple[float | None, float | None]]:
-        found = candidates(store.gather(a_probe(question, in_turns=True, **given)))
+        found = candidates(gather(store, a_probe(question, in_turns=True, **given)))
         return {id: (one.lexical, one.similarity) for id, one in found.items()}
 
     def compute_scores(
@@ -81,14 +81,14 @@ class TurnContextContract:
     def test_alone_nothing_is_lent(self, store: Store, writer: Store) -> None:
         notes = self.make_conversation()
         put(writer, *notes)
-        found = candidates(store.gather(a_probe("where do we meet?")))
+        found = candidates(gather(store, a_probe("where do we meet?")))
         assert [found[one.id].lexical for one in notes] == compute_shares("where do we meet?", self.TURN_TEXTS)
         assert found[MemoryId("a")].similarity == vector_similarity(self.LONG_TEXT, "where do we meet?")
 
     def test_without_a_session_a_memory_is_heard_alone(self, store: Store, writer: Store) -> None:
         notes = [one.changed(session=None) for one in self.make_conversation()]
         put(writer, *notes)
-        alone = candidates(store.gather(a_probe("Friday noon")))
+        alone = candidates(gather(store, a_probe("Friday noon")))
         assert self.find_scores(store, "Friday noon") == {
             id: (one.lexical, one.similarity) for id, one in alone.items()
         }
@@ -144,10 +144,10 @@ class TurnContextContract:
         put(writer, *notes)
         words = {one.id: sum(tokenizer.count_terms(one.text).values()) for one in notes}
         told = {one.id: words[one.id] if place >= len(asking_ends) else 0 for place, one in enumerate(notes)}
-        assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
+        assert {id: one.words for id, one in candidates(gather(store, a_probe())).items()} == told
         put(writer, *(one.changed(text=f"um {one.id}", updated_at=NOW + DAY, revisions=2) for one in notes))
-        assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
-        later = candidates(store.gather(a_probe(at=NOW + DAY))).values()
+        assert {id: one.words for id, one in candidates(gather(store, a_probe())).items()} == told
+        later = candidates(gather(store, a_probe(at=NOW + DAY))).values()
         assert [one.words for one in later] == [2] * len(notes)
 
     def test_what_an_ancestor_shares_of_a_session_is_heard_together(self, store: Store, writer: Store) -> None:
@@ -169,7 +169,7 @@ class TurnContextContract:
                 "\n".join(one.text for one in notes if one.scope == whose) for whose in (SCOPE, PARENT_SCOPE)
             )
             first, second = compute_shares(question, [own, shared])
-            found = candidates(store.gather(a_probe(question, in_turns=True)))
+            found = candidates(gather(store, a_probe(question, in_turns=True)))
             assert [found[one.id].setting for one in notes] == [first, second, first, second, first]
 
     @affected_by(Variant.SMALL_CACHE)
@@ -192,7 +192,7 @@ class TurnContextContract:
         }
         for (scope, session), name in said.items():
             put(writer, *(a_note(f"{name} {n}", scope=scope, session=session, shared=True) for n in range(2)))
-        found = store.gather(a_probe(scope=below))
+        found = gather(store, a_probe(scope=below))
         assert len(found.rows) == 2 * len(said)
         for table in (found.table.take(found.rows), CandidateTable.of(found.candidates(found.rows.tolist()))):
             numbers = dict(zip(table.ids, table.labels["session"].codes.tolist(), strict=True))
@@ -216,7 +216,7 @@ class TurnContextContract:
         ]
         put(writer, *notes)
         assert self.find_scores(store, "noon 0 4") == self.compute_scores("noon 0 4", notes, {"3": "0", "4": "2"})
-        found = candidates(store.gather(a_probe("noon 0 4", in_turns=True)))
+        found = candidates(gather(store, a_probe("noon 0 4", in_turns=True)))
         assert [found[note.id].session for note in notes] == sessions
         texts = [" ".join(notes[place].text for place in places) for places in ((0, 3), (2, 4), (1,), (5,), (6,))]
         first, second, *alone = compute_shares("noon 0 4", texts)
@@ -237,7 +237,7 @@ class TurnContextContract:
     def test_similarities_in_columns_are_no_farther_off_with_what_is_lent(self, store: Store, writer: Store) -> None:
         notes = [a_note(f"{number:03}", session=f"{number % 7}") for number in range(200)]
         put(writer, *notes)
-        found = store.gather(a_probe("what 007 says", in_turns=True))
+        found = gather(store, a_probe("what 007 says", in_turns=True))
         true = np.array([one.similarity for one in found.candidates(found.rows.tolist())])
         near = found.table.numbers["similarity"][found.rows]
         assert np.abs(near - true).max() <= found.table.similarity_error
@@ -245,7 +245,7 @@ class TurnContextContract:
     def test_of_several_ways_to_ask_the_nearest_counts(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(f"{number:02}") for number in range(20)))
         ways = ("why?", "what 07 says")
-        found = candidates(store.gather(a_probe("why?", vectors=np.array([a_vector(one) for one in ways]))))
+        found = candidates(gather(store, a_probe("why?", vectors=np.array([a_vector(one) for one in ways]))))
         for id, one in found.items():
             assert one.similarity == max(vector_similarity(f"what {id} says", way) for way in ways)
 
@@ -260,10 +260,10 @@ class TurnContextContract:
             a_note("e", speaker="Eva", scope=PARENT_SCOPE, shared=True),
             a_note("f", speaker="Finn", scope=SIBLING_SCOPE),
         )
-        assert store.speakers(a_probe()) == {"Ana", "Eva"}
-        assert store.speakers(a_probe(at=NOW + DAY)) == {"Ana", "Ben", "Eva"}
-        assert store.speakers(a_probe(scope=Scope.parse("missing"))) == frozenset()
-        found = candidates(store.gather(a_probe()))
+        assert store.snapshot(a_probe().view).speakers == {"Ana", "Eva"}
+        assert store.snapshot(a_probe(at=NOW + DAY).view).speakers == {"Ana", "Ben", "Eva"}
+        assert store.snapshot(a_probe(scope=Scope.parse("missing")).view).speakers == frozenset()
+        found = candidates(gather(store, a_probe()))
         assert [found[MemoryId(id)].speaker for id in "ade"] == ["Ana", None, "Eva"]
 
     @affected_by(Variant.SECOND_WRITER)
@@ -271,10 +271,10 @@ class TurnContextContract:
         self, store: Store, writer: Store
     ) -> None:
         put(writer, a_note("a", text="noon at the pier"), a_note("b", text="Friday", session="s"))
-        found = candidates(store.gather(a_probe("pier", in_turns=True)))
+        found = candidates(gather(store, a_probe("pier", in_turns=True)))
         assert found[MemoryId("a")].setting == compute_shares("pier", ["noon at the pier", "Friday"])[0]
         put(writer, a_note("b", text="Friday", session="s", status=Status.FORGOTTEN))
-        found = candidates(store.gather(a_probe("pier", in_turns=True)))
+        found = candidates(gather(store, a_probe("pier", in_turns=True)))
         assert found[MemoryId("a")].setting is None
 
     def test_a_setting_is_all_that_may_be_recalled_of_a_session_as_one_text(self, store: Store, writer: Store) -> None:
@@ -284,7 +284,7 @@ class TurnContextContract:
         put(writer, notes[3].changed(status=Status.FORGOTTEN))
         texts = ["\n".join(text for place, text in enumerate(self.TURN_TEXTS) if place != 3), "Monday"]
         for question in ("where at noon?", "word7 word8 Monday", "pier", "unheard-of"):
-            found = candidates(store.gather(a_probe(question, in_turns=True)))
+            found = candidates(gather(store, a_probe(question, in_turns=True)))
             first, second, third = compute_shares(question, [*texts, alone.text])
             assert [found[MemoryId(id)].setting for id in "daecyx"] == [first] * 4 + [second, third]
-            assert all(one.setting is None for one in candidates(store.gather(a_probe(question))).values())
+            assert all(one.setting is None for one in candidates(gather(store, a_probe(question))).values())

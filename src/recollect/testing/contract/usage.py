@@ -37,6 +37,7 @@ from recollect.testing.builders import (
     an_omitted_memory,
     candidates,
     find_candidate,
+    gather,
     ids,
     put,
     some_replay_inputs,
@@ -91,20 +92,20 @@ class UseContract:
         record_use(writer, Use.SERVED, "a")
         put(writer, a_note("a", text="in other words"))
         assert store.usage(SCOPE, ids("a")) == [Usage(served=1, last_served_at=NOW)]
-        assert find_candidate(store.gather(a_probe()), "a").served == 1
+        assert find_candidate(gather(store, a_probe()), "a").served == 1
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_use_and_a_new_version_in_one_commit_are_both_found(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         record_use(writer, Use.SERVED, "a", "b")
-        store.gather(a_probe())
+        gather(store, a_probe())
         write_together(
             writer,
             lambda writing: writing.record(SCOPE, ids("a", "b"), Use.SERVED, NOW + DAY, None),
             lambda writing: writing.put(a_note("a", text="changed", importance=0.75), None),
             lambda writing: writing.vote(SCOPE, [a_vote("a")]),
         )
-        found = store.gather(a_probe())
+        found = gather(store, a_probe())
         a, b = find_candidate(found, "a"), find_candidate(found, "b")
         assert (a.served, a.importance, a.usefulness, a.last_accessed_at) == (2, 0.75, 2 / 3, NOW + DAY)
         assert (b.served, b.importance, b.usefulness, b.last_accessed_at) == (2, None, None, NOW + DAY)
@@ -114,7 +115,7 @@ class UseContract:
         put(writer, a_note("a"), a_note("b"))
         for times in range(1, 4):
             record_use(writer, Use.SERVED, "a", at=NOW + times * DAY)
-            found = store.gather(a_probe("what a says"))
+            found = gather(store, a_probe("what a says"))
             a, b = find_candidate(found, "a"), find_candidate(found, "b")
             assert [(one.served, one.last_accessed_at) for one in (a, b)] == [(times, NOW + times * DAY), (0, None)]
 
@@ -140,7 +141,7 @@ class VoteContract:
             writer, a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED, by="cleo"), a_vote("b", Use.MISLED)
         )
         assert store.usage(SCOPE, ids("a", "b")) == [Usage(helped=2, misled=1), Usage(misled=1)]
-        found = store.gather(a_probe())
+        found = gather(store, a_probe())
         assert [find_candidate(found, id).usefulness for id in "ab"] == [(2 + 1) / (2 + 1 + 2), (0 + 1) / (0 + 1 + 2)]
 
     @affected_by(Variant.SECOND_WRITER)
@@ -188,7 +189,7 @@ class VoteContract:
         cast_votes(writer, *(a_vote("b", context=f"{number}", at=NOW + number * DAY) for number in range(50)))
         assert store.usage(SCOPE, ids("b")) == [Usage(helped=MAX_COUNTED_VOTES)]
         cast_votes(writer, *(a_vote("c", use, by=name) for use, name in ((Use.HELPED, "ana"), (Use.MISLED, "ben"))))
-        found = store.gather(a_probe())
+        found = gather(store, a_probe())
         assert [find_candidate(found, id).usefulness for id in "abc"] == [2 / 3, 6 / 7, 2 / 4]
 
     @affected_by(Variant.SECOND_WRITER)
@@ -372,10 +373,10 @@ class ImplicitFeedbackContract:
     def test_a_sign_moves_nothing_that_is_ranked_by(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a")]))
-        before = candidates(store.gather(a_probe("what a says")))
+        before = candidates(gather(store, a_probe("what a says")))
         for use in sorted(SIGN_USES):
             record_sign(writer, use, "a", "b")
-        assert candidates(store.gather(a_probe("what a says"))) == before
+        assert candidates(gather(store, a_probe("what a says"))) == before
         assert [one.usefulness for one in store.usage(SCOPE, ids("a", "b"))] == [2 / 3, None]
         assert store.votes(SCOPE, ["context"]) == []
 

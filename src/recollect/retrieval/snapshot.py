@@ -1,12 +1,14 @@
-"""One table of all rows that a scope may see: its own and those that its ancestors share.
+"""Snapshot: all rows that a reader may see at one commit, as immutable columns.
 
-`MergedColumns` joins the columns of the scopes (`ScopeColumns`). It finds the rows that a recall may use, and computes
-their similarities, lexical shares and entity links.
+`MergedColumns` joins the columns of the reader's scope and of what its ancestors share (`ScopeColumns`); stores keep it
+as long as nothing changes. `Snapshot` is what a store returns for a `View`: these columns, and the rows that the view
+admits.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, cast
@@ -16,17 +18,14 @@ from numpy.typing import NDArray
 
 from recollect.model.enums import Status
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.table import NO_LABEL, CandidateTable, Floats, Labels, Rows, to_microseconds
+from recollect.model.table import EPOCH, NO_LABEL, CandidateTable, Floats, Labels, Rows, to_microseconds
 from recollect.model.validation import copy_with
-from recollect.retrieval import turn_context
-from recollect.retrieval.eligibility import Barrier
+from recollect.retrieval.eligibility import Barrier, View
 from recollect.retrieval.entity_links import EntityIndex, build_entity_index
-from recollect.retrieval.evidence import EvidenceRequest, Vectors
 from recollect.retrieval.lock_free_property import lock_free_property
 from recollect.retrieval.scope_columns import LEVEL_BITS, ScopeColumns
-from recollect.retrieval.turn_context import TurnColumns
-from recollect.retrieval.vectors import approximate_cosines, cosine_error_bound, nearest_cosines
-from recollect.stores.sql.rows import from_micros
+from recollect.retrieval.turn_context import TurnColumns, order_by_session
+from recollect.retrieval.vectors import Vector
 
 NUMBER_COLUMNS = ("importance", "confidence", "salience", "revisions", "served")
 DATE_COLUMNS = ("created_at", "updated_at", "valid_from")
@@ -34,7 +33,7 @@ DATE_COLUMNS = ("created_at", "updated_at", "valid_from")
 
 @dataclass(frozen=True, eq=False)
 class StackedVectors:
-    """The vectors of several scopes, one below the other, without copying them."""
+    """The vectors of several scopes, one below the other, without copying them; NaN for those that are not loaded."""
 
     parts: tuple[NDArray[np.float32], ...]
 
@@ -71,7 +70,7 @@ class MergedColumns:
     @lock_free_property
     def rows_without_vector(self) -> Rows:
         """The rows without a vector, among those whose vectors are loaded."""
-        return np.flatnonzero(_concatenate([np.isnan(part.matrix[:, 0]) & part.alive for part in self.parts]))
+        return np.flatnonzero(concatenate([np.isnan(part.matrix[:, 0]) & part.alive for part in self.parts]))
 
     @property
     def has_remote_vectors(self) -> bool:
@@ -81,9 +80,14 @@ class MergedColumns:
     @lock_free_property
     def content_numbers(self) -> NDArray[np.int64]:
         """The content number of each row whose vector stays in the database; 0 for other rows."""
-        return _concatenate(
+        return concatenate(
             [np.zeros(len(one), dtype=np.int64) if one.contents is None else one.contents for one in self.parts]
         )
+
+    @lock_free_property
+    def remote_rows(self) -> Rows:
+        """The rows whose vectors stay in the database."""
+        return np.flatnonzero(self.content_numbers)
 
     @lock_free_property
     def has_local_vectors(self) -> NDArray[np.bool_]:
@@ -112,7 +116,7 @@ class MergedColumns:
     def column(self, name: str) -> Floats:
         """Return a numeric column, joined over all parts."""
         if name not in self._joined_columns:
-            self._joined_columns[name] = _concatenate([part.columns[name] for part in self.parts])
+            self._joined_columns[name] = concatenate([part.columns[name] for part in self.parts])
         found: Floats = self._joined_columns[name]
         return found
 
@@ -127,14 +131,14 @@ class MergedColumns:
             numbers={
                 **{name: self.column(name) for name in NUMBER_COLUMNS},
                 "usefulness": usefulness,
-                "words": np.where(self.is_question, 0.0, self._term_counts),
+                "words": np.where(self.is_question, 0.0, self.term_counts),
             },
             dates={
                 **{name: self.column(name) for name in DATE_COLUMNS},
                 "last_accessed_at": self.column("last_served_at"),
             },
-            kinds=_concatenate([part.kinds for part in self.parts]),
-            vectors=None if self.has_remote_vectors else self._vectors,
+            kinds=concatenate([part.kinds for part in self.parts]),
+            vectors=None if self.has_remote_vectors else self.vectors,
             labels={"scope": self._scope_labels, "session": self.sessions, "speaker": self.speakers},
         )
 
@@ -159,26 +163,27 @@ class MergedColumns:
 
     @lock_free_property
     def is_question(self) -> NDArray[np.bool_]:
-        return _concatenate([part.asks for part in self.parts])
+        return concatenate([part.asks for part in self.parts])
 
     @lock_free_property
-    def _term_counts(self) -> Floats:
+    def term_counts(self) -> Floats:
         """The number of terms of each row."""
-        return _concatenate([part.postings.lengths for part in self.parts]).astype(np.float64)
+        return concatenate([part.postings.lengths for part in self.parts]).astype(np.float64)
 
     @lock_free_property
-    def _vectors(self) -> NDArray[np.float32]:
+    def vectors(self) -> NDArray[np.float32]:
+        """The vector of each row; NaN where there is none, or where it is not loaded."""
         first, *others = (part.matrix for part in self.parts)
         # A table uses only the length of its vectors, and some rows of them.
         return cast("NDArray[np.float32]", StackedVectors((first, *others))) if others else first
 
     @lock_free_property
     def active(self) -> NDArray[np.bool_]:
-        return _concatenate([part.active for part in self.parts])
+        return concatenate([part.active for part in self.parts])
 
     @lock_free_property
     def alive(self) -> NDArray[np.bool_]:
-        return _concatenate([part.alive for part in self.parts])
+        return concatenate([part.alive for part in self.parts])
 
     @lock_free_property
     def _validity_span(self) -> tuple[float, float, float] | None:
@@ -193,15 +198,15 @@ class MergedColumns:
         ends = np.fmin.reduce(self.column("valid_until"), initial=np.inf)
         return float(known), float(begins), float(ends)
 
-    def find_eligible(self, probe: EvidenceRequest) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
-        """Return which rows the request may recall (None: all), and how many each barrier excludes."""
-        now, present, past = to_microseconds(probe.at), probe.present, probe.past
+    def find_eligible(self, view: View) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
+        """Return which rows the view admits (None: all), and how many each barrier excludes."""
+        now, present, past = to_microseconds(view.at), view.present, view.past
         inactive_counts = {
             Barrier.STATUS: sum(len(part.inactive) for part in self.parts),
             Barrier.UNINDEXED: sum(len(part.unindexed) for part in self.parts),
         }
         counts: Counter[Barrier] = Counter({barrier: count for barrier, count in inactive_counts.items() if count})
-        other_levels = self._find_other_levels(probe)
+        other_levels = self._find_other_levels(view)
         if self._validity_span is not None:
             known, begins, ends = self._validity_span
             if (present or known <= now) and begins <= now < ends and other_levels is None:
@@ -227,18 +232,14 @@ class MergedColumns:
 
     @lock_free_property
     def _levels(self) -> NDArray[np.int16]:
-        return _concatenate([part.levels for part in self.parts])
+        return concatenate([part.levels for part in self.parts])
 
-    def _find_other_levels(self, probe: EvidenceRequest) -> NDArray[np.bool_] | None:
+    def _find_other_levels(self, view: View) -> NDArray[np.bool_] | None:
         """Return the rows that neither have nor stand in for a requested level, or None."""
-        if probe.levels is None:
+        if view.levels is None:
             return None
-        others = (self._levels & sum(LEVEL_BITS[level] for level in probe.levels)) == 0
+        others = (self._levels & sum(LEVEL_BITS[level] for level in view.levels)) == 0
         return others if others.any() else None
-
-    def find_speakers(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
-        """Return the speakers of all eligible rows."""
-        return (self.speakers if eligible is None else self.speakers[np.flatnonzero(eligible)]).present_names()
 
     @lock_free_property
     def mentions(self) -> EntityIndex:
@@ -257,57 +258,13 @@ class MergedColumns:
 
     @lock_free_property
     def _turn_rows(self) -> Rows:
-        return turn_context.order_by_session(self.sessions, self.column("created_at"), self.ids, self.alive)
+        return order_by_session(self.sessions, self.column("created_at"), self.ids, self.alive)
 
     @lock_free_property
     def _all_turns(self) -> TurnColumns:
         return TurnColumns.of(self._turn_rows, self.sessions, self.is_question, None)
 
-    def compute_similarities(self, vectors: Vectors, turns: TurnColumns | None) -> tuple[Floats, float]:
-        """Return the similarity of every row, and its error bound; NaN for rows without a vector."""
-        similarities = _concatenate([_approximate_similarities(part, vectors) for part in self.parts]).astype(
-            np.float64
-        )
-        return similarities if turns is None else turns.similarities(similarities), cosine_error_bound(vectors.shape[1])
-
-    def compute_exact_similarities(self, vectors: Vectors, turns: TurnColumns | None, rows: Sequence[int]) -> Floats:
-        """Return the similarities of these rows, exact to the last bit."""
-        indices = np.asarray(rows, dtype=np.intp)
-        own = nearest_cosines(self._vectors[indices], vectors)
-        if turns is None:
-            return own
-        before, earlier = turns.previous[indices], np.full(len(indices), np.nan)
-        earlier[before != NO_LABEL] = nearest_cosines(self._vectors[before[before != NO_LABEL]], vectors)
-        return turn_context.lend_similarities(own, earlier)
-
-    def compute_lexical_shares(
-        self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, turns: TurnColumns | None
-    ) -> Floats:
-        """Return how much of the query's terms each eligible row has.
-
-        Term statistics cover the eligible rows only.
-        """
-        mask = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
-        masks = np.split(mask, np.cumsum([len(part) for part in self.parts])[:-1])
-        parts = list(zip((part.postings for part in self.parts), masks, strict=True))
-        first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
-        total = sum(others, start=first)
-        if turns is None:
-            return _concatenate([postings.score_rows(terms, mask, total) for postings, mask in parts])
-        lengths = turns.lengths(self._term_counts)
-        total = replace(total, total_length=float(lengths.sum() if eligible is None else lengths[eligible].sum()))
-        return turn_context.score_turns(self._find_postings(terms, eligible), terms, turns, self._term_counts, total)
-
-    def compute_session_shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
-        """Return how much of the query's terms the session of each eligible row has."""
-        mask = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
-        return turn_context.score_sessions(
-            self._find_postings(terms, eligible), terms, self.sessions, self._term_counts, mask
-        )
-
-    def _find_postings(
-        self, terms: Sequence[str], eligible: NDArray[np.bool_] | None
-    ) -> dict[str, tuple[Rows, Floats]]:
+    def find_postings(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> dict[str, tuple[Rows, Floats]]:
         """Return, for each term that occurs, the eligible rows that have it and how often."""
         found = {term: self._find_term_postings(term, eligible) for term in dict.fromkeys(terms)}
         return {term: having for term, having in found.items() if len(having[0])}
@@ -318,11 +275,11 @@ class MergedColumns:
             rows, counts = part.postings.rows_having(term)
             found.append((rows + first, counts))
             first += len(part)
-        rows, counts = (_concatenate(list(parts)) for parts in zip(*found, strict=True))
+        rows, counts = (concatenate(list(parts)) for parts in zip(*found, strict=True))
         if eligible is None:
             return rows, counts
-        open = eligible[rows]
-        return rows[open], counts[open]
+        admitted = eligible[rows]
+        return rows[admitted], counts[admitted]
 
     def memory_versions(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the memory number of each row and its commit.
@@ -340,7 +297,7 @@ class MergedColumns:
             memory,
             status=Status.ACTIVE if self.active[row] else Status.SUPERSEDED,
             pinned=bool(row in self.pinned_rows),
-            valid_until=None if np.isnan(until) else from_micros(int(until)),
+            valid_until=None if np.isnan(until) else EPOCH + timedelta(microseconds=int(until)),
             indexed=True,
             left=(),
             stands_for=(),
@@ -348,32 +305,88 @@ class MergedColumns:
 
     @lock_free_property
     def _memory_numbers(self) -> NDArray[np.int64]:
-        return _concatenate([part.numbers for part in self.parts])
+        return concatenate([part.numbers for part in self.parts])
 
     @lock_free_property
     def _memory_commits(self) -> NDArray[np.int64]:
-        return _concatenate([part.changed for part in self.parts])
+        return concatenate([part.changed for part in self.parts])
 
     @lock_free_property
     def pinned_rows(self) -> Rows:
-        return np.flatnonzero(_concatenate([part.pinned for part in self.parts]))
+        return np.flatnonzero(concatenate([part.pinned for part in self.parts]))
 
 
-def _approximate_similarities(part: ScopeColumns, vectors: Vectors) -> NDArray[np.float32]:
-    """Return the similarities of one part; NaN where its vectors are not loaded."""
-    if part.contents is None:
-        return approximate_cosines(part.matrix, vectors)
-    return np.full(len(part), np.nan, dtype=np.float32)
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """All rows that a view may see at one commit: the one value that a store hands to recall.
+
+    Each memory of the view's scope is either in `rows` or counted in `barred`, exactly once. `eligible` marks the rows
+    that the view admits; None admits all. `commit` is the last commit that is included.
+
+    `dropped_vectors` are admitted rows that had a vector at that commit and lost it since; `with_vectors` takes new
+    ones. `encoder_number` is the store's number of the vectors' model, 0 before there are any, and `indexed_scope` its
+    number of the scope whose vectors have an index, if they stay in the database.
+    """
+
+    view: View
+    columns: MergedColumns
+    commit: int
+    eligible: NDArray[np.bool_] | None
+    barred: Mapping[Barrier, int]
+    encoder_number: int = 0
+    indexed_scope: int | None = None
+    dropped_vectors: Sequence[int] = ()
+
+    @classmethod
+    def of(
+        cls,
+        view: View,
+        columns: MergedColumns,
+        commit: int,
+        *,
+        encoder_number: int = 0,
+        indexed_scope: int | None = None,
+    ) -> "Snapshot":
+        """Decide which rows the view admits."""
+        eligible, barred = columns.find_eligible(view)
+        return cls(view, columns, commit, eligible, barred, encoder_number, indexed_scope)
+
+    def with_vectors(self, vectors: Mapping[MemoryId, Vector]) -> "Snapshot":
+        """Return the snapshot with these vectors for memories that lost theirs."""
+        return replace(self, columns=self.columns.with_vectors(vectors))
+
+    @lock_free_property
+    def rows(self) -> Rows:
+        """The rows that the view admits."""
+        return np.arange(len(self.columns.ids)) if self.eligible is None else np.flatnonzero(self.eligible)
+
+    @property
+    def pinned(self) -> Rows:
+        """The admitted rows that are pinned."""
+        pinned = self.columns.pinned_rows
+        return pinned if self.eligible is None else pinned[self.eligible[pinned]]
+
+    @property
+    def speakers(self) -> frozenset[str]:
+        """The speakers of the admitted rows."""
+        speakers = self.columns.speakers
+        return (speakers if self.eligible is None else speakers[self.rows]).present_names()
+
+    def mentions(self) -> dict[MemoryId, list[str]]:
+        """Return each admitted memory with the names that it mentions, sorted."""
+        names_by_row = self.columns.mentions.names_by_row(self.eligible)
+        return {self.columns.ids[row]: names for row, names in names_by_row.items()}
 
 
 def _merge_labels(name: str, parts: Sequence[ScopeColumns]) -> Labels:
     """Join one label column (session or speaker) of these parts, with new codes."""
     names = {number: known for part in parts for number, known in part.names.items()}
-    numbers, codes = np.unique(_concatenate([part.labels[name] for part in parts]), return_inverse=True)
+    numbers, codes = np.unique(concatenate([part.labels[name] for part in parts]), return_inverse=True)
     is_named = numbers > 0
     renumbered = np.where(is_named, np.cumsum(is_named) - 1, NO_LABEL)
     return Labels(renumbered[codes], tuple(names[number] for number in numbers[is_named].tolist()))
 
 
-def _concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Join arrays; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
