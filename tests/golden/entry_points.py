@@ -13,9 +13,13 @@ from recollect.config import OPTIONS
 from recollect.integrations.anthropic import RecollectMemoryTool
 from recollect.integrations.langgraph import RecollectStore
 from recollect.integrations.openai_agents import RecollectSession
+from recollect.server.grpc.converters import to_message
+from recollect.server.grpc.server import METHODS as GRPC_METHODS
 from recollect.server.grpc.server import STATUSES as GRPC_STATUSES
+from recollect.server.grpc.server import camel_case
 from recollect.server.http import openapi
 from recollect.server.http.middleware import STATUSES as HTTP_STATUSES
+from recollect.server.mcp.catalog import COMPACT_FIELDS, compact_answer
 from tests.upgrades.write import _seed_randomness as seed_randomness
 
 CLOCK_PATH = "recollect.factory._now"
@@ -34,8 +38,10 @@ ERRORS = {
 
 __all__ = [
     "CLOCK_PATH",
+    "COMPACT_FIELDS",
     "ERRORS",
     "GATE",
+    "GRPC_METHODS",
     "GRPC_STATUSES",
     "HTTP_STATUSES",
     "OPERATIONS_BY_SUBJECT",
@@ -45,10 +51,13 @@ __all__ = [
     "RecollectMemoryTool",
     "RecollectSession",
     "RecollectStore",
+    "camel_case",
     "cli",
+    "compact_answer",
     "create_owner",
     "exit_code",
     "openapi",
     "problem_of",
     "seed_randomness",
+    "to_message",
 ]

@@ -14,27 +14,35 @@ from typing import Any
 
 import click
 import httpx
+from google.protobuf import descriptor_pb2
+from google.protobuf.json_format import MessageToDict
 
 import recollect
+from recollect.grpc.v1 import recollect_pb2
 from tests.acceptance.serving import served
 from tests.golden.command_line import ENVIRONMENT, WIDTH_CHARS, run_command
 from tests.golden.entry_points import (
+    COMPACT_FIELDS,
     ERRORS,
+    GRPC_METHODS,
     GRPC_STATUSES,
     HTTP_STATUSES,
     OPERATIONS_BY_SUBJECT,
     OPTIONS,
     OperationRunner,
+    camel_case,
     cli,
+    compact_answer,
     create_owner,
     exit_code,
     openapi,
     problem_of,
     seed_randomness,
+    to_message,
 )
 from tests.golden.storage import to_lines
 from tests.unit.api import story
-from tests.upgrades.scenario import ANA, BO, EMBEDDER, END
+from tests.upgrades.scenario import ANA, BO, EMBEDDER, END, KINDS
 
 WORDING = ("description", "summary")
 """The keys of an OpenAPI document that hold sentences."""
@@ -205,10 +213,52 @@ def dump_server() -> str:
 
 def dump_answers() -> str:
     """Return the answer of every operation in a small story: what HTTP, MCP and gRPC send."""
+    return to_lines({"operation": name, **answer} for name, answer in _tell_story())
+
+
+def _tell_story() -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the name and the JSON answer of every operation in a small story, in order."""
     with seed_randomness(), recollect.open(":memory:", embedder=EMBEDDER, clock=lambda: END) as engine:
         service = OperationRunner(engine)
-        calls = story.told(lambda name, given: service.run(name, given, create_owner()), engine)
-        return to_lines({"operation": name, **answer} for name, answer in calls)
+        return list(story.told(lambda name, given: service.run(name, given, create_owner()), engine))
+
+
+def dump_transport_answers() -> str:
+    """Return each answer of the story in the forms that are not its JSON: in short for MCP, as a message for gRPC."""
+    return to_lines(
+        {
+            "operation": name,
+            "mcp": None if (fields := COMPACT_FIELDS.get(name)) is None else compact_answer(fields, answer),
+            "grpc": _sort_maps(
+                MessageToDict(
+                    to_message(GRPC_METHODS[f"/recollect.v1.Recollect/{camel_case(name)}"].answer, answer),
+                    preserving_proto_field_name=True,
+                )
+            ),
+        }
+        for name, answer in _tell_story()
+    )
+
+
+def _sort_maps(message: dict[str, Any]) -> Any:
+    """Return a message with its maps in the order of their keys: protobuf gives them in any order."""
+    return json.loads(json.dumps(message, sort_keys=True))
+
+
+def dump_messages() -> str:
+    """Return every message and call of the gRPC service: the number, type and label of each field."""
+    file = descriptor_pb2.FileDescriptorProto()
+    recollect_pb2.DESCRIPTOR.CopyToProto(file)
+    messages = {
+        message.name: {
+            field.name: [field.number, field.Type.Name(field.type), field.type_name, field.Label.Name(field.label)]
+            + ["optional"] * field.proto3_optional
+            for field in message.field
+        }
+        for message in file.message_type
+    }
+    calls = {call.name: [call.input_type, call.output_type] for call in file.service[0].method}
+    return to_lines({name: fields} for name, fields in [*calls.items(), *sorted(messages.items())])
 
 
 # ── commands ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,6 +270,11 @@ def list_commands(store: Path) -> list[list[str]]:
         ids = {one.text: one.id for one in engine.memories(scope=ANA, statuses=tuple(recollect.Status))}
         episode = next(one.id for one in engine.episodes.list(scope=ANA))
         topic = next(one.id for one in engine.topics.list(scope=ANA, pruned=True))
+        task = next(one.id for one in engine.episodes.list(scope=ANA, finished=False))
+        weighed = engine.get(ids[KINDS["fact"]], scope=ANA).commit
+        node = engine.timeline.browse(scope=ANA).parts[0]
+        while not (page := engine.timeline.browse(node.key, scope=ANA)).grips:
+            node = page.parts[0]
         context = engine.recall("which seat does Ana prefer?", scope=ANA, tokens=150).id or ""
     seat, home = ids["Ana prefers window seats on all flights"], ids["Ana lives in Porto"]
     scope, question = ["--scope", ANA], "which seat does Ana prefer on a flight?"
@@ -262,7 +317,37 @@ def list_commands(store: Path) -> list[list[str]]:
         ["pin", home, *scope],
         ["curate", "quarantine", home, "nobody knows", *scope],
         ["admin", "consolidate", *scope],
+        ["expand", page.grips[0].key, *scope, "--around", "1"],
+        ["unpin", home, *scope],
+        ["curate", "undo", str(weighed), *scope],
+        ["curate", "purge", "handbook", *scope, "--yes"],
+        ["observe", "chat.jsonl", *scope],
+        ["extract", "chat.jsonl", *scope],
+        ["admin", "rollup", *scope, "--unfinished"],
+        ["admin", "extract", *scope],
+        ["topics", *scope, "--refresh", "--limit", "1"],
+        ["topics", "--refresh"],
+        ["episodes", "start", "Find a hotel in Bergen", *scope, "--plan", "search"],
+        ["episodes", "record", task, "ask", *scope, "--output", "2 hotels"],
+        ["episodes", "complete", task, "0.5", *scope, "--lesson", "Ask Globex for hotels in Bergen early"],
+        ["admin", "plan", "consolidate", *scope, "--output", "plan.json"],
+        ["admin", "apply", "plan.json"],
+        ["admin", "prune-vectors", *scope, "--level", "event", "--age-days", "30"],
+        ["admin", "rebuild-index", *scope, "--dry-run"],
+        ["admin", "prune-episodes", *scope, "--dry-run"],
+        ["erase", *scope, "--id", seat, "--yes"],
+        ["export", "export.jsonl"],
+        ["--db", "copy.db", "import", "export.jsonl"],
+        ["--db", "copy.db", "import", "chat.jsonl", "--format", "chat", *scope],
+        ["scheduler", "status"],
     ]
+
+
+CHAT = [
+    {"role": "user", "content": "I prefer quiet rooms.", "timestamp": "2026-05-06T09:00:00Z"},
+    {"role": "assistant", "content": "The Viking has one.", "timestamp": "2026-05-06T09:01:00Z"},
+]
+"""A conversation that commands read."""
 
 
 def dump_json_output(store: Path) -> str:
@@ -281,6 +366,7 @@ def _run_commands(store: Path, *options: str) -> Iterator[tuple[list[str], str]]
     """Run every command on a copy of the store, one after the other."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder), seed_randomness():
         shutil.copy(store, "store.db")
+        Path("chat.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in CHAT), encoding="utf-8")
         for arguments in list_commands(Path("store.db")):
             result = run_command("--db", "store.db", *arguments, *options, at=END)
             output = result.stdout if options else result.output

@@ -22,6 +22,14 @@ def test_every_operation_gives_the_same_answer() -> None:
     check("answers.jsonl", output.dump_answers())
 
 
+def test_every_answer_has_the_same_form_over_mcp_and_grpc() -> None:
+    check("transports.jsonl", output.dump_transport_answers())
+
+
+def test_every_grpc_message_has_the_same_fields() -> None:
+    check("grpc.jsonl", output.dump_messages())
+
+
 def test_every_built_in_profile_ranks_with_the_same_scores() -> None:
     check("rankings.jsonl", output.dump_rankings())
 

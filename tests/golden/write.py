@@ -19,6 +19,8 @@ FILES: Mapping[str, Callable[[], str]] = {
     "errors.jsonl": output.dump_error_codes,
     "openapi.txt": output.dump_open_api,
     "answers.jsonl": output.dump_answers,
+    "transports.jsonl": output.dump_transport_answers,
+    "grpc.jsonl": output.dump_messages,
     "rankings.jsonl": output.dump_rankings,
     "packages.json": packages.dump_packages,
     "messages/help.txt": output.dump_help,
