@@ -28,10 +28,10 @@ from typing import Any
 import grpc
 import numpy as np
 from engine import texts
-from recollect.grpc.v1 import recollect_pb2 as messages
-from recollect.grpc.v1 import recollect_pb2_grpc as stubs
 
 import recollect
+from recollect.grpc.v1 import recollect_pb2 as messages
+from recollect.grpc.v1 import recollect_pb2_grpc as stubs
 
 SCOPE = "acme/ana"
 BATCH = 1_000

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import grpc
 from google.protobuf.struct_pb2 import Value
+
 from recollect.grpc.v1 import recollect_pb2 as messages
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 

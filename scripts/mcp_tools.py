@@ -30,7 +30,7 @@ def render_catalog() -> str:
     return f'{{"toolsets": {json.dumps(catalog["toolsets"])}, "tools": [\n{lines}\n]}}\n'
 
 
-def _describe_tool(operation: Operation[Any]) -> dict[str, Any]:
+def _describe_tool(operation: Operation[Any, Any]) -> dict[str, Any]:
     arguments, answer = operation.request.model_json_schema(), operation.answer.model_json_schema()
     timestamps = list(_find_timestamps(arguments, arguments.get("$defs", {})))
     other_types = [

@@ -9,7 +9,7 @@ from tests.tables import table
 from .source import imports, layer_of, modules, name_of, parsed, relative
 
 PURE = {
-    *("errors", "model", "text", "retrieval", "ranking", "packing", "admission", "lifecycle", "importers", "render"),
+    *("errors", "model", "text", "retrieval", "ranking", "packing", "admission", "lifecycle", "importers"),
 }
 
 HARMLESS = {

@@ -13,7 +13,7 @@ VAGUE = re.compile(r"\b(?:who(?:m)?ever|nobody|somebody|anybody)\b", re.IGNORECA
 
 VAGUE_LINES = {
     "recollect.api.operations.events": 2,
-    "recollect.api.schemas": 1,
+    "recollect.api.schemas.episodes": 1,
     "recollect.cli.admin": 1,
     "recollect.cli.memories": 1,
     "recollect.cli.profiles": 1,
@@ -46,16 +46,16 @@ ODD = re.compile(
 """Phrases and spellings that an American engineer would not write."""
 
 STORED_OR_PUBLIC = re.compile(
-    r"\bsummariser\b|\bsummarised?\b|\bjudgements\b|\bnormalised\b|\bneighbours\b|\bauthorisation\b"
+    r"\bsummariser\b|\bsummarised?\b|\bjudgements\b|\bnormalised\b|\b[Nn]eighbours\b|\bauthorisation\b"
     "|parts that are no text"
 )
 """Names of settings, JSON keys, stored values and public functions, which keep their spelling."""
 
 ODD_LINES = {
     "recollect.api.operations.admin": 1,
-    "recollect.api.operations.events": 5,
+    "recollect.api.operations.events": 1,
     "recollect.api.operations.recall": 1,
-    "recollect.api.schemas": 2,
+    "recollect.api.schemas.recall": 1,
     "recollect.cli.admin": 2,
     "recollect.cli.agent_commands": 1,
     "recollect.cli.events": 1,

@@ -17,9 +17,9 @@ from anyio.from_thread import start_blocking_portal
 from google.protobuf.json_format import MessageToDict, ParseDict
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from recollect.grpc.v1 import recollect_pb2
 
 from recollect.api.problems import ProblemCode
+from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import METHODS, PROBLEM_METADATA, SERVICE, camel_case
 from recollect.server.mcp.catalog import COMPACT_FIELDS, EXPLAIN_ARGUMENT
 from tests.acceptance.shell import ENVIRONMENT

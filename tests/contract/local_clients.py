@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import recollect
+from recollect.api import schemas
 from recollect.api.problems import CODES_BY_ERROR, ProblemCode, problem_of
 from recollect.cli.main import EXIT_BUSY, EXIT_CODES
 from recollect.errors import RecollectError
 from recollect.ranking.profiles import BUILTIN_PROFILES
-from recollect.render import json_values
 from tests.acceptance.shell import Shell
 from tests.contract.clients import Answer, Refusal
 
@@ -49,143 +49,124 @@ class Python:
         return {"observations": [one.model_dump(mode="json") for one in found]}
 
     def remember(self, text: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.receipt_fields(self._engine.remember(text, **given))
+        return schemas.memories.Receipt.of(self._engine.remember(text, **given)).to_json()
 
     def remember_all(self, drafts: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
-        return {"receipts": [json_values.receipt_fields(one) for one in self._engine.remember_all(drafts, scope=scope)]}
+        return schemas.memories.Receipts.of(receipts=self._engine.remember_all(drafts, scope=scope)).to_json()
 
     def observe(self, events: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
-        return {
-            "receipts": [json_values.receipt_fields(one) for one in self._engine.observe(_dated(events), scope=scope)]
-        }
+        return schemas.memories.Receipts.of(receipts=self._engine.observe(_dated(events), scope=scope)).to_json()
 
     def extract(self, turns: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
         found = self._engine.extract(_dated(turns), scope=scope)
-        return {
-            **json_values.extraction_fields([(found.receipts, found.extraction)]),
-            "redacted": dict(found.redacted),
-        }
+        return schemas.events.Extracted.of([(found.receipts, found.extraction)], redacted=found.redacted).to_json()
 
     def browse(self, scope: str) -> Mapping[str, Any]:
-        return json_values.timeline_fields(self._engine.timeline.browse(scope=scope))
+        return schemas.events.Outlook.of(self._engine.timeline.browse(scope=scope)).to_json()
 
     def expand(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.expansion_fields(self._engine.timeline.expand(id, scope=scope))
+        return schemas.events.Expansion.of(self._engine.timeline.expand(id, scope=scope)).to_json()
 
     def list_topics(self, scope: str) -> Mapping[str, Any]:
-        return {
-            "scope": scope,
-            "topics": [json_values.topic_fields(one) for one in self._engine.topics.list(scope=scope)],
-        }
+        return schemas.events.Topics.of(scope=scope, topics=self._engine.topics.list(scope=scope)).to_json()
 
     def recall(self, query: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.context_fields(self._engine.recall(query, **given))
+        return schemas.recall.Context.of(self._engine.recall(query, **given)).to_json()
 
     def brief(self, **given: Any) -> Mapping[str, Any]:
-        return json_values.context_fields(self._engine.brief(**given))
+        return schemas.recall.Context.of(self._engine.brief(**given)).to_json()
 
     def search(self, query: str, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.search(query, scope=scope, **given)
         self._engine.contexts.count_served(found, scope=scope)
-        return json_values.search_fields(found)
+        return schemas.recall.Ranking.of(found).to_json()
 
     def why(self, id: str, query: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.why_fields(self._engine.why(id, query, **given))
+        return schemas.recall.Why.of(self._engine.why(id, query, **given)).to_json()
 
     def feedback(self, context_id: str, scope: str, helped: tuple[str, ...] = (), **more: Any) -> Mapping[str, Any]:
         noted = self._engine.feedback(context_id, scope=scope, helped=helped, **more)
-        return json_values.feedback_fields(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
+        votes = {"helped": helped, "misled": more.get("misled", ())}
+        return schemas.recall.Noted.of(noted, context=context_id, scope=scope, **votes).to_json()
 
     def replay(self, context_id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.replay_fields(self._engine.contexts.replay(context_id, scope=scope))
+        return schemas.recall.Replay.of(self._engine.contexts.replay(context_id, scope=scope)).to_json()
 
     def revise(self, id: str, text: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.receipt_fields(self._engine.revise(id, text, **given))
+        return schemas.memories.Receipt.of(self._engine.revise(id, text, **given)).to_json()
 
     def forget(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt_fields(self._engine.forget(id, scope=scope))
+        return schemas.memories.Receipt.of(self._engine.forget(id, scope=scope)).to_json()
 
     def restore(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt_fields(self._engine.restore(id, scope=scope))
+        return schemas.memories.Receipt.of(self._engine.restore(id, scope=scope)).to_json()
 
     def pin(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt_fields(self._engine.pin(id, scope=scope))
+        return schemas.memories.Receipt.of(self._engine.pin(id, scope=scope)).to_json()
 
     def unpin(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt_fields(self._engine.unpin(id, scope=scope))
+        return schemas.memories.Receipt.of(self._engine.unpin(id, scope=scope)).to_json()
 
     def undo(self, run: int, scope: str) -> Mapping[str, Any]:
-        return json_values.undo_fields(self._engine.undo(run, scope=scope))
+        return schemas.admin.Undone.of(self._engine.undo(run, scope=scope)).to_json()
 
     def get_memory(self, id: str, scope: str) -> Mapping[str, Any]:
-        memory = self._engine.get(id, scope=scope)
-        by = json_values.replacement_fields(self._engine.items.replacement(memory, scope=scope))
-        return {
-            **json_values.memory_fields(memory),
-            "usage": json_values.usage_fields(self._engine.contexts.usage(id, scope=scope)),
-            "replacement": by,
-        }
+        memory, usage = self._engine.get(id, scope=scope), self._engine.contexts.usage(id, scope=scope)
+        by = self._engine.items.replacement(memory, scope=scope)
+        return schemas.memories.Shown.of(memory, usage=usage, replacement=by).to_json()
 
     def get_history(self, id: str, scope: str) -> Mapping[str, Any]:
         versions = self._engine.history(id, scope=scope)
         by = self._engine.items.replacement(versions[-1], scope=scope)
-        told = [json_values.memory_fields(one) for one in versions]
-        return {"id": id, "versions": told, "replacement": json_values.replacement_fields(by)}
+        return schemas.memories.Versions.of(id=id, versions=versions, replacement=by).to_json()
 
     def list_memories(self, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.memories(scope=scope, **given)
-        return {"scope": scope, "memories": [json_values.memory_fields(one) for one in found], "next": None}
+        return schemas.memories.Memories.of(scope=scope, memories=found, next=None).to_json()
 
     def stats(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, **json_values.stats_fields(self._engine.stats(scope=scope))}
+        return schemas.admin.Stats.of(self._engine.stats(scope=scope), scope=scope).to_json()
 
     def list_scopes(self, scope: str) -> Mapping[str, Any]:
-        return {"scopes": [str(one) for one in self._engine.scopes(scope=scope)]}
+        return schemas.admin.Scopes.of(scopes=self._engine.scopes(scope=scope)).to_json()
 
     def list_profiles(self) -> Mapping[str, Any]:
-        told = [{"name": one.name, "version": one.version, "about": one.about} for one in BUILTIN_PROFILES.values()]
-        return {"profiles": told}
+        return schemas.admin.Profiles.of(profiles=list(BUILTIN_PROFILES.values())).to_json()
 
     def list_entities(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "entities": json_values.entity_fields(self._engine.topics.entities(scope=scope))}
+        return schemas.events.Entities.of(scope=scope, entities=self._engine.topics.entities(scope=scope)).to_json()
 
     def get_neighbours(self, name_or_id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.neighbor_fields(self._engine.neighbors(name_or_id, scope=scope))
+        return schemas.events.Neighbours.of(self._engine.neighbors(name_or_id, scope=scope)).to_json()
 
     def start_episode(self, task: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.full_episode_fields(self._engine.episodes.start(task, **given))
+        return schemas.episodes.WholeEpisode.of(self._engine.episodes.start(task, **given)).to_json()
 
     def record_action(self, id: str, type: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.full_episode_fields(self._engine.episodes.record(id, type, **given))
+        return schemas.episodes.WholeEpisode.of(self._engine.episodes.record(id, type, **given)).to_json()
 
     def complete_episode(self, id: str, outcome: float, **given: Any) -> Mapping[str, Any]:
-        return json_values.completed_episode_fields(self._engine.episodes.complete(id, outcome, **given))
+        return schemas.episodes.CompletedEpisode.of(self._engine.episodes.complete(id, outcome, **given)).to_json()
 
     def get_similar_episodes(self, task: str, scope: str) -> Mapping[str, Any]:
         found = self._engine.episodes.similar(task, scope=scope)
-        return {"scope": scope, "episodes": [json_values.similar_episode_fields(one) for one in found]}
+        return schemas.episodes.SimilarEpisodes.of(scope=scope, episodes=found).to_json()
 
     def get_failure_modes(self, task: str, scope: str) -> Mapping[str, Any]:
         found = self._engine.episodes.failure_modes(task, scope=scope)
-        return {"scope": scope, "failure_modes": [json_values.failure_mode_fields(one) for one in found]}
+        return schemas.episodes.FailureModes.of(scope=scope, failure_modes=found).to_json()
 
     def list_episodes(self, scope: str) -> Mapping[str, Any]:
-        return {
-            "scope": scope,
-            "episodes": [json_values.episode_fields(one) for one in self._engine.episodes.list(scope=scope)],
-        }
+        return schemas.episodes.Episodes.of(scope=scope, episodes=self._engine.episodes.list(scope=scope)).to_json()
 
     def get_episode(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.full_episode_fields(self._engine.episodes.show(id, scope=scope))
+        return schemas.episodes.WholeEpisode.of(self._engine.episodes.show(id, scope=scope)).to_json()
 
     def run_job(self, job: str, *, scope: str, dry_run: bool = True) -> Mapping[str, Any]:
         if dry_run:
-            return {"dry_run": True, "plan": json_values.plan_fields(self._engine.plan(job, scope=scope)), "runs": []}
-        return {
-            "dry_run": False,
-            "plan": None,
-            "runs": [json_values.run_id_fields(one) for one in self._engine.admin.run(job, scope=scope)],
-        }
+            return {"dry_run": True, "plan": self._engine.plan(job, scope=scope).to_json(), "runs": []}
+        runs = [schemas.admin.summarize_run(one) for one in self._engine.admin.run(job, scope=scope)]
+        return {"dry_run": False, "plan": None, "runs": runs}
 
     def prune_vector_index(self, scope: str) -> Mapping[str, Any]:
         return self.run_job("prune-vectors", scope=scope)
@@ -194,7 +175,7 @@ class Python:
         if dry_run:
             ids = list(self._engine.admin.erasable(scope=scope, **given))
             return {"dry_run": True, "scope": scope, "ids": ids, "memories": len(ids)}
-        return {"dry_run": False, **json_values.erasure_fields(self._engine.erase(scope=scope, **given))}
+        return schemas.admin.Erasure.of(self._engine.erase(scope=scope, **given), dry_run=False).to_json()
 
 
 def _dated(said: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.struct_pb2 import DESCRIPTOR as STRUCT
-from recollect.grpc.v1 import recollect_pb2
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,6 +24,7 @@ from recollect.api.keys import authenticate_key
 from recollect.api.operation import Operation
 from recollect.api.operations import OPERATIONS
 from recollect.errors import NotFound
+from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import METHODS, SERVICE, camel_case, start_server
 from recollect.server.health import Health
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
@@ -41,7 +41,7 @@ UNSCOPED = {"list_profiles"}
 """The operations that are about nobody's memories."""
 
 
-def operations_without(operations: Collection[Operation[Any]]) -> set[str]:
+def operations_without(operations: Collection[Operation[Any, Any]]) -> set[str]:
     """The operations that do not say who may ask for them, or about whose memories they are."""
     scoped = {one.name for one in operations if one.request.scope_field in one.request.model_fields} | UNSCOPED
     return {one.name for one in operations if one.right not in tuple(Right) or one.name not in scoped}

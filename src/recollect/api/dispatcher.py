@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from recollect import config
 from recollect.api.auth import WHOLE_STORE, Caller, HostPolicy, Reach, Right
 from recollect.api.keys import Authenticator
-from recollect.api.operation import Answer, Operation, OperationRequest
+from recollect.api.operation import JsonAnswer, Operation, OperationRequest
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import SCOPE_FIELD, ProblemCode, problem_of
 from recollect.config import ServerSettings
@@ -104,7 +104,7 @@ class OperationRunner:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def run(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    def run(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> JsonAnswer:
         """Validate the arguments, check the caller's right and return the answer.
 
         A caller without the read right gets the redacted answer if the operation defines one.
@@ -113,14 +113,21 @@ class OperationRunner:
         request = read_request(operation.request, fill_scope(operation, arguments, caller))
         if request.scope_field is None:
             caller.require_right_anywhere(operation.right)
-            return operation.run(self.engine, request, caller)
+            return _to_json(operation.run(self.engine, request, caller))
         reach = resolve_reach(request, request.scope_field)
         caller.require_right(operation.right, reach)
         answer = operation.run(self.engine, request, caller)
-        return answer if operation.redact is None or caller.has_right(Right.READ, reach) else operation.redact(answer)
+        if operation.redact is not None and not caller.has_right(Right.READ, reach):
+            answer = operation.redact(answer)
+        return _to_json(answer)
 
 
-def find_operation(name: str) -> Operation[Any]:
+def _to_json(answer: BaseModel) -> JsonAnswer:
+    """Return the answer as JSON, without the fields that were not set."""
+    return answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def find_operation(name: str) -> Operation[Any, Any]:
     """Return the operation of that name; raise NotFound if there is none."""
     operation = OPERATIONS.get(name)
     if operation is None:
@@ -128,7 +135,7 @@ def find_operation(name: str) -> Operation[Any]:
     return operation
 
 
-def fill_scope(operation: Operation[Any], arguments: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+def fill_scope(operation: Operation[Any, Any], arguments: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
     """Return the arguments; if they name no scope, add the caller's default scope."""
     field = operation.request.scope_field
     if field is None or caller.scope is None or arguments.get(field) is not None:
@@ -207,7 +214,7 @@ class Dispatcher:
         self.authenticate = authenticate
         self._on_outcome = on_outcome
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-request")
-        self._pending: set[Future[Answer]] = set()
+        self._pending: set[Future[JsonAnswer]] = set()
         self._lock = threading.Lock()  # close() must see every submitted request
 
     @property
@@ -215,7 +222,7 @@ class Dispatcher:
         """Number of requests that are running or queued."""
         return len(self._pending)
 
-    def submit(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+    def submit(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[JsonAnswer]":
         """Queue an operation on the thread pool; raise ServerBusy if too many wait."""
         with self._lock:
             if self.pending_count >= self.limits.threads + self.limits.waiting:
@@ -225,7 +232,7 @@ class Dispatcher:
         work.add_done_callback(self._pending.discard)
         return work
 
-    async def dispatch(self, transport: str, name: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    async def dispatch(self, transport: str, name: str, arguments: Mapping[str, Any], caller: Caller) -> JsonAnswer:
         """Run the operation and return its answer; raise Overdue after `limits.seconds`."""
         with self.record_outcome(transport, name, caller.name):
             work = self.submit(name, arguments, caller)
@@ -273,7 +280,7 @@ class Dispatcher:
         return len(wait(started, seconds).not_done)
 
 
-def timeout_error(work: "Future[Answer]", seconds: float) -> Overdue:
+def timeout_error(work: "Future[JsonAnswer]", seconds: float) -> Overdue:
     """Return the error for work that takes too long; cancel the work if it has not started."""
     state = "it had not started" if work.cancel() else "its writes may still complete"
     return Overdue(f"the request took longer than {seconds:g} seconds, or than the client allowed; {state}")

@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from recollect import config, factory
+from recollect.api import schemas
 from recollect.cli import options, output
 from recollect.cli.curate import undo
 from recollect.cli.events import extract_events
@@ -28,7 +29,6 @@ from recollect.model.enums import Level
 from recollect.model.format import format_count
 from recollect.model.scope import Scope
 from recollect.model.timeline import RollupReport
-from recollect.render import json_values
 
 SUGGESTED_EMBEDDERS = ("minilm", "wordllama", "hashing")
 """Embedder names offered by shell completion."""
@@ -235,7 +235,7 @@ def stats(store: StoreTarget, scope: Scope | None, as_json: bool) -> None:
         stats = engine.stats(scope=scope)
         hints = [] if scope is None else output.explain_empty_scope(engine, scope, below=True)
     if as_json:
-        output.print_json({"scope": None if scope is None else str(scope), **json_values.stats_fields(stats)})
+        output.print_answer(schemas.admin.Stats.of(stats, scope=scope))
     else:
         output.print_table(stats_table(stats))
     for hint in hints:

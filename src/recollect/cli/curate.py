@@ -9,6 +9,7 @@ from datetime import datetime
 
 import click
 
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.formatting import release_command
 from recollect.cli.options import StoreTarget, pass_target
@@ -17,7 +18,6 @@ from recollect.model.format import format_count, make_printable
 from recollect.model.memory import Memory
 from recollect.model.plan import Purge, UndoReport
 from recollect.model.scope import Scope
-from recollect.render.json_values import purge_fields, undo_fields
 
 UNKNOWN_IMPORTANCE = "unknown"
 """What a user types for an importance that is not known."""
@@ -170,7 +170,7 @@ def purge(store: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: boo
         if not dry_run:
             purged = engine.curator.purge(source, scope=scope, expected=purged)
     if as_json:
-        output.print_json(purge_fields(purged))
+        output.print_answer(schemas.admin.Purged.of(purged))
         return
     output.print_table(formatting.memory_table(purged.memories))
     output.print_note(describe_purge_preview(purged) if dry_run else describe_purge(purged))
@@ -192,7 +192,7 @@ def undo(store: StoreTarget, ctx: click.Context, run: int, scope: Scope, as_json
     with store.open_existing() as engine:
         report = engine.curator.undo(run, scope=scope)
     if as_json:
-        output.print_json(undo_fields(report))
+        output.print_answer(schemas.admin.Undone.of(report))
         return
     output.print_table(formatting.memory_table(report.memories[:MAX_SHOWN_MEMORIES]))
     more = len(report.memories) - MAX_SHOWN_MEMORIES

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.options import F, StoreTarget, pass_target
 from recollect.cli.tables import MIN_TEXT_COLUMNS, LongColumn, Paint, TextStyle, TextTable, paint_plain, truncate
@@ -21,7 +22,6 @@ from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Episode, Re
 from recollect.model.format import format_count, format_moment, make_printable
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.render import json_values
 
 
 def _limit_option(default: int) -> Callable[[F], F]:
@@ -132,7 +132,7 @@ def complete(store: StoreTarget, /, id: str, outcome: float, as_json: bool, **fi
         episode = engine.episodes.complete(id, outcome, **_drop_missing(fields))
         memory = engine.get(episode.id, scope=episode.scope)
     if as_json:
-        output.print_json(json_values.completed_episode_fields(episode))
+        output.print_answer(schemas.episodes.CompletedEpisode.of(episode))
         return
     output.print_table(lesson_table(episode))
     ways = [
@@ -171,7 +171,7 @@ def similar(store: StoreTarget, /, task: str, scope: Scope, explain: bool, as_js
         found = engine.episodes.similar(task_text, scope=scope, **_drop_missing(criteria))
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json({"scope": str(scope), "episodes": [json_values.similar_episode_fields(one) for one in found]})
+        output.print_answer(schemas.episodes.SimilarEpisodes.of(scope=scope, episodes=found))
     elif explain:
         output.print_lines(format_similar_episodes(found, output.paint, output.terminal_width()))
     else:
@@ -201,9 +201,7 @@ def failures(store: StoreTarget, /, task: str, scope: Scope, explain: bool, as_j
         found = engine.episodes.failure_modes(task_text, scope=scope, **_drop_missing(criteria))
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json(
-            {"scope": str(scope), "failure_modes": [json_values.failure_mode_fields(one) for one in found]}
-        )
+        output.print_answer(schemas.episodes.FailureModes.of(scope=scope, failure_modes=found))
     elif explain:
         output.print_lines(format_failures(found, output.paint, output.terminal_width()))
     else:
@@ -226,7 +224,7 @@ def list_episodes(store: StoreTarget, scope: Scope, finished: bool | None, limit
         found = engine.episodes.list(scope=scope, finished=finished, limit=limit)
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json({"scope": str(scope), "episodes": [json_values.episode_fields(one) for one in found]})
+        output.print_answer(schemas.episodes.Episodes.of(scope=scope, episodes=found))
     else:
         output.print_table(episode_table(found))
     for hint in hints:
@@ -243,7 +241,7 @@ def show(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     with store.open_existing() as engine:
         episode = engine.episodes.show(id, scope=scope)
     if as_json:
-        output.print_json(json_values.full_episode_fields(episode))
+        output.print_answer(schemas.episodes.WholeEpisode.of(episode))
     else:
         output.print_lines(format_episode(episode, output.paint, output.terminal_width()))
 
@@ -256,7 +254,7 @@ def _drop_missing(values: Mapping[str, Any]) -> dict[str, Any]:
 def _print_episode(episode: Episode, more: list[str], *, as_json: bool) -> None:
     """Print the id of an episode, so that a script can go on with it, and its state."""
     if as_json:
-        output.print_json(json_values.full_episode_fields(episode))
+        output.print_answer(schemas.episodes.WholeEpisode.of(episode))
         return
     click.echo(episode.id)
     for line in (describe_episode(episode), *more):

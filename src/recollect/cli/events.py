@@ -5,15 +5,17 @@ Events are what happened in a scope. They can be browsed as a timeline, and memo
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
+from functools import partial
 from typing import IO, Any
 
 import click
 
+from recollect.api import schemas
 from recollect.cli import extract, formatting, options, output
-from recollect.cli.extract import read_conversations
+from recollect.cli.extract import Extractions, read_conversations
 from recollect.cli.files import open_rereadable
 from recollect.cli.formatting import format_day, format_headline
 from recollect.cli.options import StoreTarget, pass_target
@@ -31,8 +33,6 @@ from recollect.model.format import format_count, format_moment, make_printable, 
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.timeline import Entity, EntityNeighbors, GripExpansion, TimelinePage, Topic, TopicRefreshReport
-from recollect.render import json_values
-from recollect.render.json_values import Extractions
 
 
 @click.command(short_help="Keep what happened as events.")
@@ -71,7 +71,7 @@ def observe(
             show(done, len(sessions))
     redacted = Counter(kind for one in receipts for kind in one.redacted)
     if as_json:
-        events = [json_values.receipt_fields(one) for one in receipts]
+        events = [schemas.memories.Receipt.of(one).to_json() for one in receipts]
         output.print_json({"events": events, "redacted": dict(redacted), **extract.notes_fields(notes)})
     else:
         output.print_lines(
@@ -120,7 +120,7 @@ def browse(store: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
             no_events = f"{scope} has no events; `recollect observe` adds them"
             hints = output.explain_empty_scope(engine, scope) or [no_events]
     if as_json:
-        output.print_json(json_values.timeline_fields(page))
+        output.print_answer(schemas.events.Outlook.of(page))
         return
     for line in format_place_heading(page, output.paint):
         output.print_note(line)
@@ -153,7 +153,7 @@ def expand(store: StoreTarget, id: str, scope: Scope, around: int, as_json: bool
     with store.open_existing() as engine:
         expansion = engine.timeline.expand(id, scope=scope, around=around)
     if as_json:
-        output.print_json(json_values.expansion_fields(expansion))
+        output.print_answer(schemas.events.Expansion.of(expansion))
         return
     output.print_table(event_table(expansion))
     if expansion.gone:
@@ -234,7 +234,7 @@ def _harvest_fields(harvest: EventExtraction) -> dict[str, Any]:
     A session is counted once for each stretch of it.
     """
     counts = {"scope": str(harvest.scope), "events": harvest.events, "waiting": harvest.waiting}
-    return {**counts, **json_values.extraction_fields(_harvest_extractions(harvest))}
+    return {**counts, **schemas.events.ExtractedMemories.of(_harvest_extractions(harvest)).to_json()}
 
 
 def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
@@ -289,31 +289,39 @@ def topics(
         return
     with store.open_existing() as engine:
         refresh_report = engine.topics.refresh(scope=scope) if refresh else None
+        to_json: Callable[[], dict[str, Any]]
         if id is not None:
             topic = engine.topics.get(id, scope=scope)
             memories = [engine.get(one, scope=scope) for one in topic.memories]
-            fields, table = (
-                {**json_values.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
-                formatting.memory_table(memories),
-            )
+            to_json = partial(_topic_to_json, topic, memories)
+            table = formatting.memory_table(memories)
             notes = list(format_topic_heading(topic, output.paint))
         else:
             found = engine.topics.list(scope=scope, pruned=pruned, limit=limit)
-            fields, table = (
-                {"scope": str(scope), "topics": list(map(json_values.topic_fields, found))},
-                topic_table(found),
-            )
+            to_json = partial(_topics_to_json, scope, found)
+            table = topic_table(found)
             notes = (
                 []
                 if found
                 else _explain_no_topics(refresh_report is not None) + output.explain_empty_scope(engine, scope)
             )
     if as_json:
-        output.print_json(fields if refresh_report is None else {**fields, "refreshed": refresh_fields(refresh_report)})
+        refreshed = {} if refresh_report is None else {"refreshed": refresh_fields(refresh_report)}
+        output.print_json({**to_json(), **refreshed})
         return
     for line in ([] if refresh_report is None else [describe_refresh(refresh_report)]) + notes:
         output.print_note(line)
     output.print_table(table)
+
+
+def _topics_to_json(scope: Scope, topics: Iterable[Topic]) -> dict[str, Any]:
+    return schemas.events.Topics.of(scope=scope, topics=topics).to_json()
+
+
+def _topic_to_json(topic: Topic, memories: Iterable[Memory]) -> dict[str, Any]:
+    """Return a topic as JSON, with whole memories in the place of their ids."""
+    shown = [schemas.memories.Memory.of(one).to_json() for one in memories]
+    return {**schemas.events.Topic.of(topic).to_json(), "memories": shown}
 
 
 def _refresh_all_scopes(store: StoreTarget, *, as_json: bool) -> None:
@@ -400,22 +408,28 @@ def graph(store: StoreTarget, name: str | None, scope: Scope, limit: int, as_jso
     recollect graph "Access Bank" --scope acme/ana
     """
     with store.open_existing() as engine:
+        to_json: Callable[[], dict[str, Any]]
         if name is not None:
             neighbors = engine.neighbors(name, scope=scope, limit=limit)
-            fields, table = json_values.neighbor_fields(neighbors), neighbor_table(neighbors)
+            table, to_json = neighbor_table(neighbors), partial(_neighbors_to_json, neighbors)
         else:
             entities = engine.topics.entities(scope=scope, limit=limit)
-            fields, table = (
-                {"scope": str(scope), "entities": json_values.entity_fields(entities)},
-                entity_table(entities),
-            )
+            table, to_json = entity_table(entities), partial(_entities_to_json, scope, entities)
         hints = [] if table.rows else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json(fields)
+        output.print_json(to_json())
     else:
         output.print_table(table)
     for hint in hints:
         output.print_note(hint)
+
+
+def _neighbors_to_json(neighbors: EntityNeighbors) -> dict[str, Any]:
+    return schemas.events.Neighbours.of(neighbors).to_json()
+
+
+def _entities_to_json(scope: Scope, entities: Iterable[Entity]) -> dict[str, Any]:
+    return schemas.events.Entities.of(scope=scope, entities=entities).to_json()
 
 
 def entity_table(entities: Iterable[Entity]) -> TextTable:

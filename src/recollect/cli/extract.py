@@ -14,6 +14,7 @@ from typing import IO, Any
 import click
 
 from recollect import factory
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.files import open_rereadable
 from recollect.cli.options import StoreTarget, pass_target
@@ -26,14 +27,16 @@ from recollect.errors import FieldError, InvalidInput
 from recollect.importers import FORMATS
 from recollect.importers.base import MAX_LISTED_ERRORS, ImportNotes, ImportOptions
 from recollect.importers.chat import EXPECTED_LINE, ChatReader
-from recollect.model.conversation import MAX_EXTRACTS, ConversationTurn, Role
-from recollect.model.draft import Draft
+from recollect.model.conversation import MAX_EXTRACTS, ConversationTurn, Extraction, LlmUsage, Role
+from recollect.model.draft import Draft, Receipt
 from recollect.model.enums import Provenance
 from recollect.model.format import format_count, make_printable, shorten
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render.json_values import Extractions, extraction_fields, sum_model_usage
+
+Extractions = Sequence[tuple[Sequence[Receipt], Extraction]]
+"""For each conversation, the receipts of its memories and the extraction itself."""
 
 EXTRACTED_VERB = "extracted"
 """The verb for error messages: nothing was *extracted* from a file that cannot be read."""
@@ -94,7 +97,7 @@ def extract(
     extractions = [(one.receipts, one.extraction) for one in results]
     redacted = sum((Counter(one.redacted) for one in results), Counter[str]())
     if as_json:
-        fields = preview_fields(extractions) if dry_run else extraction_fields(extractions)
+        fields = preview_fields(extractions) if dry_run else schemas.events.ExtractedMemories.of(extractions).to_json()
         output.print_json({**fields, "redacted": dict(redacted), **notes_fields(notes)})
     else:
         output.print_lines(format_preview(extractions) if dry_run else format_extractions(extractions, output.paint))
@@ -125,22 +128,24 @@ def _extract_sessions(
 
 def format_preview(extractions: Extractions) -> Iterator[str]:
     """Yield the memories that would be proposed, each with the quote that supports it."""
-    preview = preview_fields(extractions)
-    for one in preview["extracts"]:
-        yield f"{output.paint(TextStyle.STRONG, one['kind'])}  {make_printable(shorten(one['text']))}"
-        yield output.paint(TextStyle.FAINT, f"  quote: {make_printable(shorten(one['quote']))}")
-    for one in preview["rejected"]:
-        yield output.paint(TextStyle.FAINT, f"rejected: {make_printable(shorten(one['text']))} ({one['reason']})")
-    memories = format_count(len(preview["extracts"]), "memory", "memories")
+    extracts = [one for _, extraction in extractions for one in extraction.extracts]
+    for one in extracts:
+        yield f"{output.paint(TextStyle.STRONG, one.kind.value)}  {make_printable(shorten(one.text))}"
+        yield output.paint(TextStyle.FAINT, f"  quote: {make_printable(shorten(one.quote))}")
+    for rejected in (one for _, extraction in extractions for one in extraction.rejected):
+        text = make_printable(shorten(rejected.text))
+        yield output.paint(TextStyle.FAINT, f"rejected: {text} ({rejected.reason.value})")
+    memories = format_count(len(extracts), "memory", "memories")
     yield f"{format_count(len(extractions), 'session')}: {memories} would be proposed; nothing was written"
-    if preview["calls"]:
-        cost = "" if preview["cost"] is None else f", cost {preview['cost']:g}"
-        yield f"the model was called anyway: {format_count(preview['calls'], 'call')}{cost}"
+    usage, cost = _sum_usage(extractions)
+    if usage.calls:
+        costs = "" if cost is None else f", cost {cost:g}"
+        yield f"the model was called anyway: {format_count(usage.calls, 'call')}{costs}"
 
 
 def preview_fields(extractions: Extractions) -> dict[str, Any]:
     """Return a preview of an extraction as JSON fields; its memories have no ids."""
-    fields = extraction_fields([((), replace(each, extracts=())) for _, each in extractions])
+    fields = schemas.events.ExtractedMemories.of([((), replace(each, extracts=())) for _, each in extractions])
     extracts = [
         {
             "text": one.text,
@@ -153,7 +158,7 @@ def preview_fields(extractions: Extractions) -> dict[str, Any]:
         for _, each in extractions
         for one in each.extracts
     ]
-    return {**fields, "extracts": extracts, "dry_run": True}
+    return {**fields.to_json(), "extracts": extracts, "dry_run": True}
 
 
 def read_conversations(
@@ -252,9 +257,14 @@ def tally_extractions(extractions: Extractions) -> str:
     """Describe how many memories got each verdict, and the calls to the model."""
     verdicts = Counter(type(one.verdict).__name__.lower() for receipts, _ in extractions for one in receipts)
     summary = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
-    usage = sum_model_usage(extractions)
-    if not usage["calls"]:
+    usage, cost = _sum_usage(extractions)
+    if not usage.calls:
         return summary
-    tokens = f"{usage['prompt_tokens']} and {usage['completion_tokens']} tokens"
-    cost = "" if usage["cost"] is None else f", cost {usage['cost']:g}"
-    return f"{summary} ({format_count(usage['calls'], 'call')}, {tokens}{cost})"
+    tokens = f"{usage.prompt_tokens} and {usage.completion_tokens} tokens"
+    costs = "" if cost is None else f", cost {cost:g}"
+    return f"{summary} ({format_count(usage.calls, 'call')}, {tokens}{costs})"
+
+
+def _sum_usage(extractions: Extractions) -> tuple[LlmUsage, float | None]:
+    each = [extraction for _, extraction in extractions]
+    return sum((one.usage for one in each), LlmUsage()), Extraction.total_cost(each)

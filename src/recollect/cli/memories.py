@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from recollect import factory
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import find_replacements
@@ -21,7 +22,6 @@ from recollect.model.draft import read_draft
 from recollect.model.enums import Kind, Status
 from recollect.model.format import format_count, make_printable
 from recollect.model.scope import Scope
-from recollect.render import json_values
 
 
 @click.command(cls=options.TextCommand, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
@@ -164,13 +164,7 @@ def show(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
         usage = engine.contexts.usage(id, scope=scope)
         by = engine.items.replacement(memory, scope=scope)
     if as_json:
-        output.print_json(
-            {
-                **json_values.memory_fields(memory),
-                "usage": json_values.usage_fields(usage),
-                "replacement": json_values.replacement_fields(by),
-            }
-        )
+        output.print_answer(schemas.memories.Shown.of(memory, usage=usage, replacement=by))
     else:
         output.print_lines(formatting.format_memory(memory, usage, output.paint, by))
 
@@ -187,8 +181,7 @@ def history(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
         replacements, last = find_replacements(engine, versions), versions[-1].superseded_by
     if as_json:
         by = None if last is None else replacements.get(last)
-        version_fields = [json_values.memory_fields(version) for version in versions]
-        output.print_json({"id": id, "versions": version_fields, "replacement": json_values.replacement_fields(by)})
+        output.print_answer(schemas.memories.Versions.of(id=id, versions=versions, replacement=by))
     else:
         output.print_table(formatting.version_table(versions, replacements))
 
@@ -217,7 +210,8 @@ def list_memories(store: StoreTarget, scope: Scope, below: bool, statuses: tuple
         hints = [] if memories else output.explain_empty_scope(engine, scope)
         replacements = {} if as_json else find_replacements(engine, memories)
     if as_json:
-        output.print_json({"scope": str(scope), "memories": [json_values.memory_fields(memory) for memory in memories]})
+        page = schemas.memories.Memories.of(scope=scope, memories=memories, next=None)
+        output.print_json(page.to_json("next"))
     else:
         output.print_table(formatting.memory_table(memories, replacements))
     for hint in hints:
@@ -299,7 +293,7 @@ def _confirmation_question(engine: Engine, scope: Scope, id: str | None, source:
 
 def _print_erasure(erasure: ErasureReceipt, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(json_values.erasure_fields(erasure))
+        output.print_json(schemas.admin.Erasure.of(erasure, dry_run=False).to_json("dry_run"))
     else:
         output.print_lines(format_erasure(erasure, output.paint))
 

@@ -4,6 +4,7 @@ Colors and aligned tables are used only on a terminal. After the basic functions
 for each scope, messages about writes, and hints for empty results.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 import click
 
+from recollect.api import schemas
 from recollect.cli import formatting
 from recollect.cli.options import StoreTarget
 from recollect.cli.tables import TextStyle, TextTable, format_aligned, format_tabs
@@ -26,7 +28,6 @@ from recollect.model.format import format_count, format_moment, make_printable
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking.result import Ranking
-from recollect.render import json_values
 from recollect.retrieval.eligibility import Barrier
 
 MAX_TABLE_COLUMNS = 120
@@ -63,7 +64,29 @@ def detect_color() -> bool | None:
 
 def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print a value as one line of JSON."""
-    click.echo(json_values.dump_line(value))
+    click.echo(dump_line(value))
+
+
+def print_answer(answer: "schemas.base.AnswerSchema") -> None:
+    """Print an answer as one line of JSON, as the transports send it."""
+    print_json(answer.to_json())
+
+
+MAX_FOUR_DIGIT_CODE = 0xFFFF
+"""The last character that JSON escapes as one \\u and four digits."""
+
+
+def dump_line(value: Any) -> str:
+    """Return a value as one line of JSON, with characters that could control a terminal escaped."""
+    line = json.dumps(value, ensure_ascii=False)
+    if line.isprintable():
+        return line
+    return "".join(one if one.isprintable() else _escape_character(one) for one in line)
+
+
+def _escape_character(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= MAX_FOUR_DIGIT_CODE else json.dumps(character)[1:-1]
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -190,7 +213,7 @@ def print_receipt(receipt: Receipt, *, as_json: bool) -> None:
     """Print the id of the written memory, for scripts, and the verdict; exit if it was refused."""
     refused = isinstance(receipt.verdict, Refused)
     if as_json:
-        print_json(json_values.receipt_fields(receipt))
+        print_answer(schemas.memories.Receipt.of(receipt))
     elif not refused:
         click.echo(receipt.id)
         for line in formatting.format_receipt(receipt):

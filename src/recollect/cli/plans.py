@@ -11,6 +11,7 @@ from typing import IO, Any, assert_never
 
 import click
 
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.files import write_atomically
 from recollect.cli.options import F, StoreTarget, pass_target
@@ -34,8 +35,6 @@ from recollect.model.plan import (
     Run,
 )
 from recollect.model.scope import Scope
-from recollect.render import json_values
-from recollect.render.json_values import INDEX_JOBS, plan_fields, run_fields, run_id_fields
 
 DAYS_RANGE = click.IntRange(min=1)
 
@@ -152,14 +151,14 @@ def _plan_or_run(
 
     def run(engine: Engine, one: Scope, show: ReportProgress) -> tuple[list[Run], list[str]]:
         done = engine.admin.run(job, scope=one, progress=show, **overrides)
-        return done, describe_waiting(engine.plan(job, scope=one, **overrides)) if job in INDEX_JOBS else []
+        return done, describe_waiting(engine.plan(job, scope=one, **overrides)) if job.changes_only_indexes else []
 
     RetentionOverrides(**overrides).for_job(job)  # refuse wrong values once, not for every scope
     idle, unwritten = _IDLE_MESSAGES[job]
     if dry:
         plans, error = output.run_for_each_scope(store, scope, "looking at", plan_job)
         if as_json:
-            output.print_json({"plans": [plan_fields(one) for one in plans]})
+            output.print_json({"plans": [one.to_json() for one in plans]})
         else:
             output.print_lines(describe_plan(one) for one in plans if one.steps)
             output.print_note("nothing was written" if any(one.steps for one in plans) else idle)
@@ -167,7 +166,7 @@ def _plan_or_run(
         results, error = output.run_for_each_scope(store, scope, job.value, run)
         runs, waiting = [one for some, _ in results for one in some], [line for _, lines in results for line in lines]
         if as_json:
-            output.print_json({"runs": [run_id_fields(one) for one in runs]})
+            output.print_json({"runs": [schemas.admin.summarize_run(one) for one in runs]})
         else:
             output.print_lines(describe_runs(some) for some, _ in results if some)
             for one in runs:
@@ -224,7 +223,7 @@ def plan(
         made = engine.plan(job, scope=scope, **overrides)
     if file is not None:
         with write_atomically(file, store=store.target, force=force) as path:
-            path.write_text(json_values.dump_line(plan_fields(made)) + "\n", encoding="utf-8")
+            path.write_text(output.dump_line(made.to_json()) + "\n", encoding="utf-8")
     _print_plan(made, as_json=as_json)
     if file is not None and made.changes and not as_json:
         output.print_note(f"to apply it: {output.format_command('admin', 'apply', str(file))}")
@@ -271,8 +270,8 @@ def consolidate(store: StoreTarget, scope: Scope | None, dry_run: bool, as_json:
     results, error = output.run_for_each_scope(store, scope, "consolidating", do)
     plans, runs = [made for made, _ in results], [run for _, run in results if run is not None and run.run is not None]
     if as_json:
-        plan_list = {"plans": [plan_fields(one) for one in plans]}
-        output.print_json(plan_list if dry_run else {"runs": [run_fields(one) for one in runs]})
+        plan_list = {"plans": [one.to_json() for one in plans]}
+        output.print_json(plan_list if dry_run else {"runs": [schemas.admin.JobRun.of(one).to_json() for one in runs]})
     else:
         for one in plans if dry_run else ():
             if one.steps:
@@ -298,7 +297,7 @@ def _suggest_review(plans: Sequence[Plan]) -> None:
 
 def _print_plan(plan_to_print: Plan, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(plan_fields(plan_to_print))
+        output.print_json(plan_to_print.to_json())
         return
     output.print_table(step_table(plan_to_print))
     output.print_note(describe_plan(plan_to_print))
@@ -306,9 +305,9 @@ def _print_plan(plan_to_print: Plan, *, as_json: bool) -> None:
 
 def _print_run(run: Run, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(run_fields(run))
+        output.print_answer(schemas.admin.JobRun.of(run))
         return
-    if run.job in INDEX_JOBS and run.run is not None:
+    if run.job.changes_only_indexes and run.run is not None:
         output.print_lines([describe_runs([run])])
     else:
         output.print_table(formatting.memory_table(run.memories))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from recollect import config, factory
+from recollect.api import schemas
 from recollect.cli import evaluate, files, formatting, options, output
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import progress_bar
@@ -35,7 +36,6 @@ from recollect.ranking.candidates_json import read_candidates
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import profile_to_document, profile_to_toml
 from recollect.ranking.profiles import BUILTIN_PROFILES, PROFILE_TEXTS, builtin_profile
-from recollect.render import json_values
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -413,13 +413,13 @@ def rank(
     if why is None:
         ranking = scorer.rank(candidates, chosen, moment, limit=limit)
         _print_lines_or_json(
-            json_values.ranking_fields(ranking)
+            schemas.recall.CandidateRanking.of(ranking).to_json()
             if as_json
             else formatting.format_ranking(ranking, width=output.terminal_width())
         )
     else:
         reason = pack.why(why, candidates, chosen, moment, limit=limit)
-        _print_lines_or_json(json_values.why_fields(reason) if as_json else formatting.format_why(reason))
+        _print_lines_or_json(schemas.recall.Why.of(reason).to_json() if as_json else formatting.format_why(reason))
 
 
 def _read_candidates(file: BinaryIO) -> list[Candidate]:

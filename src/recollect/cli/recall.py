@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import find_replacements
@@ -18,7 +19,6 @@ from recollect.model.format import format_count, make_printable
 from recollect.model.scope import Scope
 from recollect.packing.pack import Context, Replay
 from recollect.ranking.result import Exact
-from recollect.render import json_values
 
 explain_option = click.option(
     "--explain", is_flag=True, help="Show what each signal contributed, and what was left out."
@@ -76,7 +76,7 @@ def brief(store: StoreTarget, /, explain: bool, as_json: bool, **criteria: Any) 
 
 def _print_context(context: Context, hints: Iterable[str], *, explain: bool, as_json: bool) -> None:
     if as_json:
-        output.print_json(json_values.context_fields(context))
+        output.print_answer(schemas.recall.Context.of(context))
     else:
         click.echo(context.text, nl=False)
         if explain:
@@ -125,7 +125,7 @@ def search(
         hints = output.explain_empty_result(engine, ranking, as_json=as_json, **criteria)
         replacements = {} if as_json or explain else find_replacements(engine, (one.memory for one in ranking))
     if as_json:
-        output.print_json(json_values.search_fields(ranking))
+        output.print_answer(schemas.recall.Ranking.of(ranking))
     elif explain:
         output.print_lines(formatting.format_ranking(ranking, output.paint, width=output.terminal_width()))
     else:
@@ -153,7 +153,7 @@ def why(store: StoreTarget, /, id: str, query: str, tokens: int, as_json: bool, 
         memory = reason.candidate.memory
         replacement = None if memory is None else engine.items.replacement(memory, scope=memory.scope)
     if as_json:
-        output.print_json(json_values.why_fields(reason))
+        output.print_answer(schemas.recall.Why.of(reason))
     else:
         output.print_lines(formatting.format_why(reason, output.paint, replacement))
 
@@ -178,7 +178,7 @@ def replay(store: StoreTarget, ctx: click.Context, context: str, scope: Scope, e
     with store.open_existing() as engine:
         again = engine.contexts.replay(context, scope=scope)
     if as_json:
-        output.print_json(json_values.replay_fields(again))
+        output.print_answer(schemas.recall.Replay.of(again))
     else:
         click.echo(again.context.text, nl=False)
         if explain:
@@ -313,7 +313,8 @@ def feedback(
                 raise
             raise NotFound(f"{error}; {REPEAT_REMEDY}") from error
     if as_json:
-        output.print_json(json_values.feedback_fields(noted, context, scope, helped=helped, misled=misled))
+        votes = {"helped": helped, "misled": misled}
+        output.print_answer(schemas.recall.Noted.of(noted, context=context, scope=scope, **votes))
     else:
         output.print_lines(noted.quoted)
     quoted = "" if answer is None else f", {len(noted.quoted)} quoted"

@@ -15,8 +15,10 @@ from typing import IO, Any, TextIO
 import click
 
 from recollect import factory
+from recollect.api import schemas
 from recollect.cli import formatting, options, output
 from recollect.cli.extract import (
+    Extractions,
     extract_imported_turns,
     format_extractions,
     format_notes,
@@ -51,8 +53,6 @@ from recollect.model.format import format_count, make_printable, shorten
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render import json_values
-from recollect.render.json_values import Extractions, extraction_fields
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")
@@ -148,7 +148,9 @@ def import_(
         if extract:
             extractions = preview_extraction(source) if dry_run else extract_imported_turns(store, source)
     if as_json:
-        extracted = preview_fields(extractions) if dry_run else extraction_fields(extractions)
+        extracted = (
+            preview_fields(extractions) if dry_run else schemas.events.ExtractedMemories.of(extractions).to_json()
+        )
         output.print_json({**foreign_import_fields(report), **({"extracted": extracted} if extract else {})})
     else:
         output.print_lines(format_foreign_import(report))
@@ -187,7 +189,7 @@ def _import_archive(store: StoreTarget, lines: RereadableLines, *, as_json: bool
     with store.open_or_create(encoder) as engine, progress_bar("importing") as show:
         report = engine.import_(lines, progress=show)
     if as_json:
-        output.print_json(json_values.import_fields(report))
+        output.print_answer(schemas.admin.Imported.of(report))
     else:
         output.print_lines(describe_import(report))
 
@@ -251,7 +253,7 @@ def foreign_import_fields(report: FileImportReport) -> dict[str, Any]:
         "read": report.read,
         "verdicts": dict(report.verdicts),
         "receipts": [
-            {**json_values.receipt_fields(one), "given": id, **_location_fields(report, id)}
+            {**schemas.memories.Receipt.of(one).to_json(), "given": id, **_location_fields(report, id)}
             for id, one in report.telling
         ],
         "redacted": dict(report.redacted),
@@ -325,7 +327,7 @@ def verify(store: StoreTarget, ctx: click.Context, file: str | None, as_json: bo
             "and makes it a store"
         )
     if as_json:
-        output.print_json(json_values.report_fields(report))
+        output.print_answer(schemas.admin.Verification.of(report))
     else:
         output.print_lines(format_report(report, output.paint))
     if not report.ok:

@@ -4,7 +4,7 @@ A session is a stretch of an agent's work in one scope. It lasts until it is end
 this module counts the requests and tokens that a model used, and their cost.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -211,6 +211,22 @@ class Extraction:
             validation.require_count(name, getattr(self, name))
         if self.cost is not None and validation.require_number("cost", self.cost) < 0.0:
             raise FieldError(f"{show(self.cost)} is negative; give a cost of at least 0", field="cost")
+
+    @property
+    def usage(self) -> "LlmUsage":
+        """The calls to a model and their tokens."""
+        return LlmUsage(
+            calls=self.calls,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            uncounted=self.uncounted,
+        )
+
+    @staticmethod
+    def total_cost(extractions: "Iterable[Extraction]") -> float | None:
+        """Return what several extractions cost together, or None if no cost is known."""
+        costs = [one.cost for one in extractions if one.cost is not None]
+        return sum(costs) if costs else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

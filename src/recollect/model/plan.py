@@ -33,6 +33,11 @@ class Job(StrEnum):
     REBUILD_INDEX = "rebuild-index"
     PRUNE_EPISODES = "prune-episodes"
 
+    @property
+    def changes_only_indexes(self) -> bool:
+        """Whether it changes only how records are found."""
+        return self in (Job.PRUNE_VECTORS, Job.REBUILD_INDEX)
+
 
 class Act(StrEnum):
     """What a step does to a memory.

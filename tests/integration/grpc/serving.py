@@ -9,14 +9,14 @@ from typing import Any, Literal
 import grpc
 import numpy as np
 from numpy.typing import NDArray
-from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 
 import recollect
 from recollect.api.auth import Caller, Grant, HostPolicy, Right, create_owner
 from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits, RequestOutcome
-from recollect.api.operation import Answer
+from recollect.api.operation import JsonAnswer
 from recollect.engine.engine import Engine
 from recollect.errors import Unauthenticated
+from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.model.scope import Scope
 from recollect.server.grpc.server import GrpcServer, start_server
 from recollect.testing.builders import ManualClock, a_vector
@@ -52,11 +52,11 @@ class Listening(OperationRunner):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
-        self.last: Answer = {}
+        self.last: JsonAnswer = {}
         self.fault: Exception | None = None
-        self.unfit: Answer = {}
+        self.unfit: JsonAnswer = {}
 
-    def run(self, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def run(self, name: str, given: Mapping[str, Any], caller: Caller) -> JsonAnswer:
         """What every service answers, unless a fault of ours is wanted, or an answer that fits no message."""
         if self.fault is not None:
             raise self.fault

@@ -8,9 +8,9 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Value
-from recollect.grpc.v1 import recollect_pb2
 
 from recollect.api.operations import OPERATIONS
+from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import camel_case
 from recollect.testing.builders import NOW
 

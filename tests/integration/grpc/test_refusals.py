@@ -6,10 +6,10 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf.struct_pb2 import Value
-from recollect.grpc.v1 import recollect_pb2
-from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 
 from recollect.errors import InvalidInput
+from recollect.grpc.v1 import recollect_pb2
+from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.server.grpc.server import PROBLEM_METADATA, start_server
 from tests.tables import table
 

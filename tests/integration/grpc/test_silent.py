@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from recollect.grpc.v1 import recollect_pb2
 
 from recollect.api.auth import Caller
+from recollect.grpc.v1 import recollect_pb2
 
 from .serving import ANA, PATIENT, READER, Place, a_place, a_stub, called
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
 from recollect.grpc.v1 import recollect_pb2
 
 from .serving import PATIENT, Place, a_place, a_stub, called

@@ -8,12 +8,12 @@ from typing import Any
 
 import grpc
 import pytest
-from recollect.grpc.v1 import recollect_pb2
-from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import RequestLimits
-from recollect.api.operation import Answer
+from recollect.api.operation import JsonAnswer
+from recollect.grpc.v1 import recollect_pb2
+from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from tests.integration.postgres.scene import until
 
 from .serving import ANA, PATIENT, Place, a_place, a_stub, called
@@ -121,7 +121,7 @@ def test_what_takes_longer_than_the_server_allows_is_told_in_time_and_still_come
         place.front.limits = RequestLimits(seconds=0.05)  # of what is done: how long a message may take was said before
         submit = place.front.submit
 
-        def begun(name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+        def begun(name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[JsonAnswer]":
             work = submit(name, arguments, caller)
             assert place.embedder.begun.acquire(timeout=PATIENT)  # else it would not be, once that time is over
             return work

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from recollect.api.operation import Answer
+from recollect.api.operation import JsonAnswer
 from recollect.engine.engine import Engine
 
 SCOPE = "acme/ana"
 TOLD = ("Ana prefers window seats", "Ana lives in Rome", "The office in Rome closes at six", "Bo drives to Rome")
-Ask = Callable[[str, Mapping[str, Any]], Answer]
+Ask = Callable[[str, Mapping[str, Any]], JsonAnswer]
 
 
-def told(ask: Ask, engine: Engine) -> Iterator[tuple[str, Answer]]:
+def told(ask: Ask, engine: Engine) -> Iterator[tuple[str, JsonAnswer]]:
     """Every operation by its name, with what it answered."""
 
     def asking(name: str, **given: Any) -> Any:
@@ -19,7 +19,7 @@ def told(ask: Ask, engine: Engine) -> Iterator[tuple[str, Answer]]:
         answers.append((name, answer))
         return answer
 
-    answers: list[tuple[str, Answer]] = []
+    answers: list[tuple[str, JsonAnswer]] = []
     seat = asking("remember", text=TOLD[0], tags=["travel"], at="2026-01-02T09:00:00Z", key="seat")["id"]
     asking("remember", text="Ana lives in Lisbon", metadata={"from": "chat"}, evidence=["I moved"])
     asking("remember_all", drafts=[{"text": text} for text in TOLD])
@@ -69,10 +69,10 @@ def told(ask: Ask, engine: Engine) -> Iterator[tuple[str, Answer]]:
     yield from answers
 
 
-def _observed(ask: Ask) -> Iterator[tuple[str, Answer]]:
+def _observed(ask: Ask) -> Iterator[tuple[str, JsonAnswer]]:
     """The eight methods of seed 003."""
 
-    def asking(name: str, **given: Any) -> tuple[str, Answer]:
+    def asking(name: str, **given: Any) -> tuple[str, JsonAnswer]:
         return name, ask(name, {"user_id": SCOPE, **given})
 
     yield asking("mem_session_start")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import recollect
 from recollect.api.auth import Caller, HostPolicy, create_owner
 from recollect.api.dispatcher import CANCELLED, OK, Dispatcher, OperationRunner, RequestLimits, RequestOutcome
-from recollect.api.operation import Answer
+from recollect.api.operation import JsonAnswer
 from recollect.config import ServerSettings
 from recollect.errors import NotFound, Overdue, ServerBusy
 from recollect.protocols import Purpose
@@ -42,7 +42,7 @@ class Begun(Dispatcher):
 
     began: Event
 
-    def submit(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+    def submit(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[JsonAnswer]":
         work = super().submit(name, arguments, caller)
         assert self.began.wait(60)
         return work
@@ -65,7 +65,7 @@ def fronted(
             assert front.close() == 0
 
 
-def asking(front: Dispatcher, given: Mapping[str, Any], name: str = "remember") -> "asyncio.Task[Answer]":
+def asking(front: Dispatcher, given: Mapping[str, Any], name: str = "remember") -> "asyncio.Task[JsonAnswer]":
     return asyncio.create_task(front.dispatch(FACE, name, given, OWNER))
 
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from recollect.api import schemas
 from recollect.cli import admin, formatting, memories, transfer
 from recollect.model.archive import (
     UNREACHABLE_COPIES,
@@ -19,7 +20,6 @@ from recollect.model.enums import Kind, Status
 from recollect.model.format import QUOTE_CHARS
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.render import json_values
 from recollect.testing import a_memory
 from tests.tables import table
 
@@ -99,7 +99,7 @@ def test_an_erasure_as_json_has_what_the_receipt_has_and_none_of_the_bytes() -> 
         search=ResidueSearch(files=("a.db",), rewritten=("memories_3",)),
         pieces=frozenset({b"x"}),
     )
-    sent = json.loads(json.dumps(json_values.erasure_fields(erasure)))
+    sent = json.loads(json.dumps(schemas.admin.Erasure.of(erasure, dry_run=False).to_json("dry_run")))
     assert sent == {
         "scope": "acme/ana",
         "ids": ["a"],
@@ -179,7 +179,7 @@ def test_what_was_taken_in_is_counted_and_vectors_made_anew_are_told() -> None:
         list(transfer.describe_import(foreign))[1]
         == "re-embedded: the vectors of the export were from m (8 dimensions)"
     )
-    assert json_values.import_fields(foreign)["re_embedded"] == {"name": "m", "dimensions": 8}
+    assert schemas.admin.Imported.of(foreign).to_json()["re_embedded"] == {"name": "m", "dimensions": 8}
 
 
 def test_a_report_says_ok_only_without_problems() -> None:
@@ -189,7 +189,10 @@ def test_a_report_says_ok_only_without_problems() -> None:
     assert list(transfer.format_report(empty))[1].endswith("the store has no checksum; there was nothing to recall")
     bad = VerifyReport(path="a.db", bytes=1, sealed=True, problems=("torn\x1b page", "lost row"))
     assert list(transfer.format_report(bad))[1:] == ["problem  torn\\x1b page", "problem  lost row"]
-    assert (json_values.report_fields(fine)["ok"], json_values.report_fields(bad)["ok"]) == (True, False)
+    assert (
+        schemas.admin.Verification.of(fine).to_json()["ok"],
+        schemas.admin.Verification.of(bad).to_json()["ok"],
+    ) == (True, False)
 
 
 def test_figures_come_one_a_row() -> None:
@@ -213,5 +216,5 @@ def test_figures_come_one_a_row() -> None:
     rows = admin.stats_table(full).rows
     for row in [("status", "2", "active"), ("kind", "2", "fact"), ("scope", "2", "acme/ana"), ("dimensions", "8", "m")]:
         assert row in rows
-    assert json_values.stats_fields(full)["largest"] == [{"scope": "acme/ana", "memories": 2}]
-    assert json_values.stats_fields(EMPTY)["embedder"] is None
+    assert schemas.admin.Stats.of(full, scope=None).to_json()["largest"] == [{"scope": "acme/ana", "memories": 2}]
+    assert schemas.admin.Stats.of(EMPTY, scope=None).to_json()["embedder"] is None

@@ -1,11 +1,11 @@
 """A replay in words: every cause has a sentence, and every part that differs a line."""
 
+from recollect.api import schemas
 from recollect.cli import recall
 from recollect.model.context import DifferenceKind, ReplayDifference
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Replay, pack
 from recollect.packing.prompt import Prompt
-from recollect.render import json_values
 from recollect.testing.builders import a_memory, a_ranking
 from tests.tables import table
 
@@ -21,7 +21,7 @@ def test_an_identical_one_says_so_in_a_line() -> None:
         [],
     )
     assert repr(again) == "<Replay of None: identical>"
-    assert json_values.replay_fields(again)["identical"] is True
+    assert schemas.recall.Replay.of(again).to_json()["identical"] is True
 
 
 @table("what", CAUSES)

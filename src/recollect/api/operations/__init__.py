@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from recollect.api.operation import Operation
+from recollect.api.operation import (
+    Operation,
+)
 from recollect.api.operations import admin, episodes, events, memories, observations, recall
 
-OPERATIONS_BY_SUBJECT: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyType(
+OPERATIONS_BY_SUBJECT: Mapping[str, tuple[Operation[Any, Any], ...]] = MappingProxyType(
     {
         "recall": recall.OPERATIONS,
         "memories": memories.OPERATIONS,
@@ -23,6 +25,6 @@ OPERATIONS_BY_SUBJECT: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyTy
 )
 """The operations by subject, as a reader of the API looks for them."""
 
-OPERATIONS: Mapping[str, Operation[Any]] = MappingProxyType(
+OPERATIONS: Mapping[str, Operation[Any, Any]] = MappingProxyType(
     {one.name: one for several in OPERATIONS_BY_SUBJECT.values() for one in several}
 )

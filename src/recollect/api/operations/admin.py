@@ -1,19 +1,30 @@
 """Operations for administrators: statistics, scopes, profiles, jobs, undo and erase."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from recollect.api import operation, schemas
+from recollect.api import schemas
 from recollect.api.auth import WHOLE_STORE, Caller, Right
-from recollect.api.operation import Answer, Effect, Id, Operation, OperationRequest, ScopePath, Toolset, choice_schema
+from recollect.api.fields import (
+    Id,
+    ScopePath,
+    choice_schema,
+)
+from recollect.api.operation import (
+    Effect,
+    Operation,
+    OperationRequest,
+    Toolset,
+)
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.enums import Level
 from recollect.model.plan import Job
 from recollect.model.scope import as_scope
 from recollect.ranking.profiles import BUILTIN_PROFILES
-from recollect.render import json_values
+
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 DryRun = Annotated[bool, Field(description="Only tell what would be done. Say false to have it done.")]
 Days = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -78,42 +89,51 @@ class Erase(OperationRequest):
         return self
 
 
-def _stats(engine: Engine, request: Part, caller: Caller) -> Answer:
-    fields = json_values.stats_fields(engine.stats(scope=request.scope))
-    size = fields["bytes"] if caller.has_right(Right.READ, WHOLE_STORE) else None  # it covers all scopes
-    return {"scope": request.scope, **fields, "bytes": size}
+def _stats(engine: Engine, request: Part, caller: Caller) -> schemas.admin.Stats:
+    stats = engine.stats(scope=request.scope)
+    size = stats.bytes if caller.has_right(Right.READ, WHOLE_STORE) else None  # it covers all scopes
+    return schemas.admin.Stats.of(stats, scope=request.scope, bytes=size)
 
 
-def _scopes(engine: Engine, request: Part, _: Caller) -> Answer:
-    return {"scopes": [str(one) for one in engine.scopes(scope=request.scope)]}
+def _scopes(engine: Engine, request: Part, _: Caller) -> schemas.admin.Scopes:
+    return schemas.admin.Scopes.of(scopes=engine.scopes(scope=request.scope))
 
 
-def _profiles(_: Engine, __: Unscoped, ___: Caller) -> Answer:
-    return {
-        "profiles": [
-            {"name": one.name, "version": one.version, "about": one.about} for one in BUILTIN_PROFILES.values()
-        ]
-    }
+def _profiles(_: Engine, __: Unscoped, ___: Caller) -> schemas.admin.Profiles:
+    return schemas.admin.Profiles.of(profiles=list(BUILTIN_PROFILES.values()))
 
 
-def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
+def _run_job(engine: Engine, request: RunJob, _: Caller) -> schemas.admin.Plan:
     options = request.to_arguments("job", "dry_run")
     if request.dry_run:
-        return {"dry_run": True, "plan": json_values.plan_fields(engine.plan(request.job, **options)), "runs": []}
-    return {
-        "dry_run": False,
-        "plan": None,
-        "runs": [json_values.run_id_fields(one) for one in engine.admin.run(request.job, **options)],
-    }
+        return schemas.admin.Plan.of(dry_run=True, plan=engine.plan(request.job, **options).to_json(), runs=[])
+    runs = [schemas.admin.summarize_run(one) for one in engine.admin.run(request.job, **options)]
+    return schemas.admin.Plan.of(dry_run=False, plan=None, runs=runs)
 
 
-def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
+def _redact_plan(answer: schemas.admin.Plan) -> schemas.admin.Plan:
+    """Keep which memories a job would change; remove texts, reasons, states and the hash.
+
+    Reasons may quote memories, and digests would confirm a guess.
+    """
+    if answer.plan is None:  # the job ran, and its runs name only ids
+        return answer
+    steps = [{**step, "text": None, "reason": None, "state": None} for step in answer.plan["steps"]]
+    return answer.model_copy(update={"plan": {**answer.plan, "hash": None, "steps": steps}})
+
+
+def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> schemas.admin.Plan:
     return _run_job(engine, RunJob(job=Job.PRUNE_VECTORS.value, **request.to_arguments()), caller)
 
 
-def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
+def _redact_undo(answer: schemas.admin.Undone) -> schemas.admin.Undone:
+    """Keep the number of the run; remove the memories that it wrote."""
+    return answer.model_copy(update={"memories": []})
+
+
+def _undo(engine: Engine, request: Undo, caller: Caller) -> schemas.admin.Undone:
     try:
-        return json_values.undo_fields(engine.undo(request.run, scope=request.scope))
+        return schemas.admin.Undone.of(engine.undo(request.run, scope=request.scope))
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
@@ -126,19 +146,24 @@ def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
         raise NotFound(f"run {request.run} changed no memory of {request.scope}, or none that still exists") from error
 
 
-def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
+def _erase(engine: Engine, request: Erase, caller: Caller) -> schemas.admin.Erasure:
     target = request.to_arguments("dry_run")
     if request.dry_run:
         ids = engine.admin.erasable(**target)
-        return {"dry_run": True, "scope": request.scope, "ids": ids, "memories": len(ids)}
-    fields = json_values.erasure_fields(engine.erase(**target))
+        return schemas.admin.Erasure.of(dry_run=True, scope=request.scope, ids=ids, memories=len(ids))
+    receipt = engine.erase(**target)
     if caller.has_right(Right.ERASE, WHOLE_STORE):
-        return {"dry_run": False, **fields}
+        return schemas.admin.Erasure.of(receipt, dry_run=False)
     # the full search result tells where else in the store the same text is
-    return {"dry_run": False, **fields, "search": {"proven": fields["proven"]}}
+    return schemas.admin.Erasure.of(receipt, dry_run=False, search={"proven": receipt.proven})
 
 
-OPERATIONS: tuple[Operation[Any], ...] = (
+def _keep_names(answer: AnswerT) -> AnswerT:
+    """Return the answer unchanged: it has names, ids and counts, but no text of a memory."""
+    return answer
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         name="stats",
         title="Count what there is",
@@ -150,7 +175,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Part,
-        answer=schemas.Stats,
+        answer=schemas.admin.Stats,
         run=_stats,
         toolset=Toolset.CORE,
     ),
@@ -162,10 +187,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Part,
-        answer=schemas.Scopes,
+        answer=schemas.admin.Scopes,
         run=_scopes,
         toolset=Toolset.OPERATOR,
-        redact=operation.keep_names,
+        redact=_keep_names,
     ),
     Operation(
         name="list_profiles",
@@ -175,7 +200,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Unscoped,
-        answer=schemas.Profiles,
+        answer=schemas.admin.Profiles,
         run=_profiles,
         toolset=Toolset.OPERATOR,
     ),
@@ -187,10 +212,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.REMOVES,
         repeatable=True,
         request=RunJob,
-        answer=schemas.Plan,
+        answer=schemas.admin.Plan,
         run=_run_job,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_plan,
+        redact=_redact_plan,
     ),
     Operation(
         name="prune_vector_index",
@@ -203,10 +228,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.REMOVES,
         repeatable=True,
         request=PruneVectorIndex,
-        answer=schemas.Plan,
+        answer=schemas.admin.Plan,
         run=_prune,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_plan,
+        redact=_redact_plan,
     ),
     Operation(
         name="undo",
@@ -216,10 +241,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=Undo,
-        answer=schemas.Undone,
+        answer=schemas.admin.Undone,
         run=_undo,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_undo,
+        redact=_redact_undo,
     ),
     Operation(
         name="erase",
@@ -232,9 +257,9 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.REMOVES,
         repeatable=True,
         request=Erase,
-        answer=schemas.Erasure,
+        answer=schemas.admin.Erasure,
         run=_erase,
         toolset=Toolset.OPERATOR,
-        redact=operation.keep_names,
+        redact=_keep_names,
     ),
 )

@@ -5,38 +5,38 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from recollect.api import operation, schemas
+from recollect.api import schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.operation import (
+from recollect.api.fields import (
     FRACTION_SCHEMA,
     PROVENANCE_HELP,
-    Answer,
-    Effect,
     Id,
     IdempotencyKey,
     JsonObject,
     Limit,
     Names,
-    Operation,
-    OperationRequest,
     ProvenanceName,
     ScopePath,
     ShortText,
     Text,
     Texts,
     Timestamp,
-    Toolset,
     UnitFloat,
     choice_schema,
 )
-from recollect.api.operations.memories import require_trust, resolve_provenance
+from recollect.api.operation import (
+    Effect,
+    Operation,
+    OperationRequest,
+    Toolset,
+)
+from recollect.api.operations.memories import redact_receipt, require_trust, resolve_provenance
 from recollect.engine.engine import Engine
 from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES
 from recollect.errors import Conflict, NotFound, show
 from recollect.model.episode import Result
 from recollect.model.scope import as_scope
 from recollect.model.validation import require_outcome
-from recollect.render import json_values
 
 OutcomeScore = Annotated[float, BeforeValidator(lambda value: require_outcome("outcome", value)), FRACTION_SCHEMA]
 
@@ -114,50 +114,69 @@ class ShowEpisode(OperationRequest):
     id: Id = Field(description="The episode.")
 
 
-def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
+def _start(engine: Engine, request: StartEpisode, caller: Caller) -> schemas.episodes.WholeEpisode:
     arguments = {**request.to_arguments("task"), "provenance": resolve_provenance(request.provenance, caller)}
-    return json_values.full_episode_fields(engine.episodes.start(request.task, **arguments))
+    return schemas.episodes.WholeEpisode.of(engine.episodes.start(request.task, **arguments))
 
 
-def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
+def _record(engine: Engine, request: RecordAction, caller: Caller) -> schemas.episodes.WholeEpisode:
     arguments = {**request.to_arguments("id", "type"), "provenance": resolve_provenance(request.provenance, caller)}
-    return json_values.full_episode_fields(engine.episodes.record(request.id, request.type, **arguments))
+    return schemas.episodes.WholeEpisode.of(engine.episodes.record(request.id, request.type, **arguments))
 
 
-def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
+def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> schemas.episodes.CompletedEpisode:
     with suppress(NotFound):  # reported below, as a missing episode
         require_trust(engine.get(request.id, scope=request.scope), caller)
     arguments = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
     try:
-        return json_values.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **arguments))
+        episode = engine.episodes.complete(request.id, request.outcome, **arguments)
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
         raise Conflict(f"episode {show(request.id)} has already ended differently, or cannot be ended") from error
+    return schemas.episodes.CompletedEpisode.of(episode)
 
 
-def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
+_EMPTY_EPISODE: dict[str, Any] = {"task": None, "plan": [], "session": None, "contexts": [], "actions": []}
+"""Fields of an episode without their content."""
+
+
+def _redact_started(answer: schemas.episodes.WholeEpisode) -> schemas.episodes.WholeEpisode:
+    """Keep the task, which the caller sent; remove what others have added since."""
+    return answer.model_copy(update={"outcome": None, "value": None, "contexts": [], "actions": []})
+
+
+def _redact_recorded(answer: schemas.episodes.WholeEpisode) -> schemas.episodes.WholeEpisode:
+    """Keep whether the task is under way; remove all that others wrote."""
+    return answer.model_copy(update={**_EMPTY_EPISODE, "outcome": None, "value": None})
+
+
+def _redact_completed(answer: schemas.episodes.CompletedEpisode) -> schemas.episodes.CompletedEpisode:
+    """Keep the outcome, which the caller sent; remove all that others wrote."""
+    receipts = [redact_receipt(one) for one in answer.receipts]
+    return answer.model_copy(update={**_EMPTY_EPISODE, "receipts": receipts})
+
+
+def _similar(engine: Engine, request: SimilarTo, _: Caller) -> schemas.episodes.SimilarEpisodes:
     episodes = engine.episodes.similar(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "episodes": [json_values.similar_episode_fields(one) for one in episodes]}
+    return schemas.episodes.SimilarEpisodes.of(scope=request.scope, episodes=episodes)
 
 
-def _failure_modes(engine: Engine, request: FailureModes, _: Caller) -> Answer:
+def _failure_modes(engine: Engine, request: FailureModes, _: Caller) -> schemas.episodes.FailureModes:
     failures = engine.episodes.failure_modes(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "failure_modes": [json_values.failure_mode_fields(one) for one in failures]}
+    return schemas.episodes.FailureModes.of(scope=request.scope, failure_modes=failures)
 
 
-def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:
-    return {
-        "scope": request.scope,
-        "episodes": [json_values.episode_fields(one) for one in engine.episodes.list(**request.to_arguments())],
-    }
+def _list(engine: Engine, request: ListEpisodes, _: Caller) -> schemas.episodes.Episodes:
+    episodes = engine.episodes.list(**request.to_arguments())
+    return schemas.episodes.Episodes.of(scope=request.scope, episodes=episodes)
 
 
-def _show(engine: Engine, request: ShowEpisode, _: Caller) -> Answer:
-    return json_values.full_episode_fields(engine.episodes.show(request.id, scope=request.scope))
+def _show(engine: Engine, request: ShowEpisode, _: Caller) -> schemas.episodes.WholeEpisode:
+    return schemas.episodes.WholeEpisode.of(engine.episodes.show(request.id, scope=request.scope))
 
 
-OPERATIONS: tuple[Operation[Any], ...] = (
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         name="start_episode",
         title="Begin a task",
@@ -166,10 +185,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=StartEpisode,
-        answer=schemas.WholeEpisode,
+        answer=schemas.episodes.WholeEpisode,
         run=_start,
         toolset=Toolset.EPISODES,
-        redact=operation.redact_started_episode,
+        redact=_redact_started,
     ),
     Operation(
         name="record_action",
@@ -179,10 +198,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=RecordAction,
-        answer=schemas.WholeEpisode,
+        answer=schemas.episodes.WholeEpisode,
         run=_record,
         toolset=Toolset.EPISODES,
-        redact=operation.redact_recorded_action,
+        redact=_redact_recorded,
     ),
     Operation(
         name="complete_episode",
@@ -192,10 +211,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=CompleteEpisode,
-        answer=schemas.CompletedEpisode,
+        answer=schemas.episodes.CompletedEpisode,
         run=_complete,
         toolset=Toolset.EPISODES,
-        redact=operation.redact_completed_episode,
+        redact=_redact_completed,
     ),
     Operation(
         name="get_similar_episodes",
@@ -205,7 +224,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=SimilarTo,
-        answer=schemas.SimilarEpisodes,
+        answer=schemas.episodes.SimilarEpisodes,
         run=_similar,
         toolset=Toolset.EPISODES,
     ),
@@ -217,7 +236,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=FailureModes,
-        answer=schemas.FailureModes,
+        answer=schemas.episodes.FailureModes,
         run=_failure_modes,
         toolset=Toolset.EPISODES,
     ),
@@ -229,7 +248,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=ListEpisodes,
-        answer=schemas.Episodes,
+        answer=schemas.episodes.Episodes,
         run=_list,
         toolset=Toolset.EPISODES,
     ),
@@ -241,7 +260,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=ShowEpisode,
-        answer=schemas.WholeEpisode,
+        answer=schemas.episodes.WholeEpisode,
         run=_show,
         toolset=Toolset.EPISODES,
     ),

@@ -5,32 +5,31 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from recollect.api import operation, schemas
+from recollect.api import schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.operation import (
+from recollect.api.fields import (
     MAX_BATCH_ITEMS,
-    Answer,
-    Effect,
     Id,
     IdempotencyKey,
     Limit,
-    Operation,
-    OperationRequest,
     ProvenanceName,
     RoleName,
     ScopePath,
     Text,
     Timestamp,
+)
+from recollect.api.operation import (
+    Effect,
+    Operation,
+    OperationRequest,
     Toolset,
 )
-from recollect.api.operations.memories import render_receipt
-from recollect.api.schemas import Receipts
+from recollect.api.operations.memories import redact_receipt, redact_receipts, to_receipt
 from recollect.engine.engine import Engine
 from recollect.engine.events import MAX_AROUND_EVENTS
 from recollect.model.conversation import MAX_EXTRACTS, Role
 from recollect.model.enums import Provenance
 from recollect.model.scope import as_scope
-from recollect.render import json_values
 
 
 class Turn(OperationRequest):
@@ -147,51 +146,54 @@ def _resolve_event_provenance(name: str | None, caller: Caller) -> Provenance | 
     return None if capped is Provenance.DIRECT_USER else capped
 
 
-def _observe(engine: Engine, request: Observe, caller: Caller) -> Answer:
+def _observe(engine: Engine, request: Observe, caller: Caller) -> schemas.memories.Receipts:
     provenance = _resolve_event_provenance(request.provenance, caller)
     events = _to_turns(request.events, request.scope, request.key)
     receipts = engine.observe(events, scope=request.scope, provenance=provenance, source=request.source)
-    return {"receipts": [render_receipt(engine, one, caller) for one in receipts]}
+    return schemas.memories.Receipts.of(receipts=[to_receipt(engine, one, caller) for one in receipts])
 
 
-def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
+def _extract(engine: Engine, request: Extract, caller: Caller) -> schemas.events.Extracted:
     provenance = _resolve_event_provenance(request.provenance, caller)
     result = engine.extract(
         _to_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=provenance
     )
-    answer = json_values.extraction_fields([(result.receipts, result.extraction)])
-    receipts = [render_receipt(engine, one, caller) for one in result.receipts]
-    extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], receipts, strict=True)]
-    return {**answer, "extracts": extracts, "redacted": dict(result.redacted)}
+    answer = schemas.events.Extracted.of([(result.receipts, result.extraction)], redacted=result.redacted)
+    receipts = [to_receipt(engine, one, caller) for one in result.receipts]
+    extracts = [
+        extract.model_copy(update={"memory": receipt.memory})
+        for extract, receipt in zip(answer.extracts, receipts, strict=True)
+    ]
+    return answer.model_copy(update={"extracts": extracts})
 
 
-def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:
-    return json_values.timeline_fields(engine.timeline.browse(request.key, scope=request.scope))
+def _redact_extracts(answer: schemas.events.Extracted) -> schemas.events.Extracted:
+    """Redact the receipt of each extracted memory."""
+    return answer.model_copy(update={"extracts": [redact_receipt(one) for one in answer.extracts]})
 
 
-def _expand(engine: Engine, request: Expand, _: Caller) -> Answer:
-    return json_values.expansion_fields(engine.timeline.expand(request.id, scope=request.scope, around=request.around))
+def _browse(engine: Engine, request: Browse, _: Caller) -> schemas.events.Outlook:
+    return schemas.events.Outlook.of(engine.timeline.browse(request.key, scope=request.scope))
 
 
-def _entities(engine: Engine, request: Entities, _: Caller) -> Answer:
-    return {
-        "scope": request.scope,
-        "entities": json_values.entity_fields(engine.topics.entities(**request.to_arguments())),
-    }
+def _expand(engine: Engine, request: Expand, _: Caller) -> schemas.events.Expansion:
+    return schemas.events.Expansion.of(engine.timeline.expand(request.id, scope=request.scope, around=request.around))
 
 
-def _neighbors(engine: Engine, request: Neighbours, _: Caller) -> Answer:
-    return json_values.neighbor_fields(engine.neighbors(request.name_or_id, **request.to_arguments("name_or_id")))
+def _entities(engine: Engine, request: Entities, _: Caller) -> schemas.events.Entities:
+    return schemas.events.Entities.of(scope=request.scope, entities=engine.topics.entities(**request.to_arguments()))
 
 
-def _topics(engine: Engine, request: Topics, _: Caller) -> Answer:
-    return {
-        "scope": request.scope,
-        "topics": [json_values.topic_fields(one) for one in engine.topics.list(**request.to_arguments())],
-    }
+def _neighbors(engine: Engine, request: Neighbours, _: Caller) -> schemas.events.Neighbours:
+    neighbors = engine.neighbors(request.name_or_id, **request.to_arguments("name_or_id"))
+    return schemas.events.Neighbours.of(neighbors)
 
 
-OPERATIONS: tuple[Operation[Any], ...] = (
+def _topics(engine: Engine, request: Topics, _: Caller) -> schemas.events.Topics:
+    return schemas.events.Topics.of(scope=request.scope, topics=engine.topics.list(**request.to_arguments()))
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         name="observe",
         title="Observe",
@@ -204,10 +206,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=Observe,
-        answer=Receipts,
+        answer=schemas.memories.Receipts,
         run=_observe,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_receipts,
+        redact=redact_receipts,
     ),
     Operation(
         name="extract",
@@ -220,10 +222,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Extract,
-        answer=schemas.Extracted,
+        answer=schemas.events.Extracted,
         run=_extract,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_extracts,
+        redact=_redact_extracts,
     ),
     Operation(
         name="browse",
@@ -233,7 +235,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Browse,
-        answer=schemas.Outlook,
+        answer=schemas.events.Outlook,
         run=_browse,
         toolset=Toolset.OPERATOR,
     ),
@@ -245,7 +247,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Expand,
-        answer=schemas.Expansion,
+        answer=schemas.events.Expansion,
         run=_expand,
         toolset=Toolset.OPERATOR,
     ),
@@ -257,7 +259,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Entities,
-        answer=schemas.Entities,
+        answer=schemas.events.Entities,
         run=_entities,
         toolset=Toolset.OPERATOR,
     ),
@@ -269,7 +271,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Neighbours,
-        answer=schemas.Neighbours,
+        answer=schemas.events.Neighbours,
         run=_neighbors,
         toolset=Toolset.OPERATOR,
     ),
@@ -281,7 +283,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Topics,
-        answer=schemas.Topics,
+        answer=schemas.events.Topics,
         run=_topics,
         toolset=Toolset.OPERATOR,
     ),

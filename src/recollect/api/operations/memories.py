@@ -1,24 +1,20 @@
 """Operations that write memories and read single ones."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from recollect.api import operation, schemas
+from recollect.api import schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.operation import (
+from recollect.api.fields import (
     MAX_BATCH_ITEMS,
     PROVENANCE_HELP,
-    Answer,
-    Effect,
     Id,
     IdempotencyKey,
     JsonObject,
     KindName,
     Limit,
     Names,
-    Operation,
-    OperationRequest,
     ProvenanceName,
     ScopePath,
     ShortText,
@@ -26,8 +22,13 @@ from recollect.api.operation import (
     Text,
     Texts,
     Timestamp,
-    Toolset,
     UnitFloat,
+)
+from recollect.api.operation import (
+    Effect,
+    Operation,
+    OperationRequest,
+    Toolset,
 )
 from recollect.engine.engine import Engine
 from recollect.errors import AccessDenied, NotFound, show
@@ -35,7 +36,6 @@ from recollect.model.draft import Receipt
 from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Status
 from recollect.model.memory import Memory
 from recollect.model.scope import as_scope
-from recollect.render import json_values
 
 DEFAULT_LIST_LIMIT = 100
 """Default number of memories on one page of a list."""
@@ -136,35 +136,51 @@ def resolve_provenance(name: str | None, caller: Caller) -> Provenance:
     return caller.cap_provenance(Provenance.MODEL_INFERENCE if name is None else Provenance(name))
 
 
-def render_receipt(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
-    """Return a receipt as JSON, without the memory if it is quarantined from the caller.
+def to_receipt(engine: Engine, receipt: Receipt, caller: Caller) -> schemas.memories.Receipt:
+    """Return a receipt for the caller, without the memory if it is quarantined from the caller.
 
     That holds even if the caller has sent the same text.
     """
-    fields = json_values.receipt_fields(receipt)
-    return {**fields, "memory": None} if receipt.kept and _is_hidden(engine, receipt.memory, caller) else fields
+    hidden = {"memory": None} if receipt.kept and _is_hidden(engine, receipt.memory, caller) else {}
+    return schemas.memories.Receipt.of(receipt, **hidden)
+
+
+ReceiptAnswer = TypeVar("ReceiptAnswer", bound=schemas.memories.Receipt)
+
+
+def redact_receipt(answer: ReceiptAnswer) -> ReceiptAnswer:
+    """Remove the memory and the reason, which may quote another memory.
+
+    The reason of a refusal is about the draft alone, and stays.
+    """
+    quotes = answer.verdict != "refused" and "reason" in answer.model_fields_set
+    return answer.model_copy(update={"memory": None, **({"reason": None} if quotes else {})})
+
+
+def redact_receipts(answer: schemas.memories.Receipts) -> schemas.memories.Receipts:
+    """Redact each receipt."""
+    return answer.model_copy(update={"receipts": [redact_receipt(one) for one in answer.receipts]})
 
 
 def _to_draft(proposal: Said, caller: Caller) -> dict[str, Any]:
     return {**proposal.to_arguments(), "provenance": resolve_provenance(proposal.provenance, caller)}
 
 
-def _remember(engine: Engine, request: Remember, caller: Caller) -> Answer:
+def _remember(engine: Engine, request: Remember, caller: Caller) -> schemas.memories.Receipt:
     (receipt,) = engine.remember_all([_to_draft(request, caller)])
-    return render_receipt(engine, receipt, caller)
+    return to_receipt(engine, receipt, caller)
 
 
-def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answer:
+def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> schemas.memories.Receipts:
     drafts = [_to_draft(one, caller) for one in request.drafts]
-    return {
-        "receipts": [render_receipt(engine, one, caller) for one in engine.remember_all(drafts, scope=request.scope)]
-    }
+    receipts = engine.remember_all(drafts, scope=request.scope)
+    return schemas.memories.Receipts.of(receipts=[to_receipt(engine, one, caller) for one in receipts])
 
 
-def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
+def _revise(engine: Engine, request: Revise, caller: Caller) -> schemas.memories.Receipt:
     _require_readable(engine, engine.get(request.id, scope=request.scope), caller)
     changes = {**request.to_arguments("id", "text"), "provenance": resolve_provenance(request.provenance, caller)}
-    return render_receipt(engine, engine.revise(request.id, request.text, **changes), caller)
+    return to_receipt(engine, engine.revise(request.id, request.text, **changes), caller)
 
 
 def require_trust(memory: Memory, caller: Caller) -> None:
@@ -182,23 +198,23 @@ def _require_changeable(engine: Engine, request: Named, caller: Caller) -> None:
     require_trust(_require_readable(engine, engine.get(request.id, scope=request.scope), caller), caller)
 
 
-def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
+def _forget(engine: Engine, request: Named, caller: Caller) -> schemas.memories.Receipt:
     _require_changeable(engine, request, caller)
-    return json_values.receipt_fields(engine.forget(request.id, scope=request.scope))
+    return schemas.memories.Receipt.of(engine.forget(request.id, scope=request.scope))
 
 
-def _restore(engine: Engine, request: Named, _: Caller) -> Answer:
-    return json_values.receipt_fields(engine.restore(request.id, scope=request.scope))
+def _restore(engine: Engine, request: Named, _: Caller) -> schemas.memories.Receipt:
+    return schemas.memories.Receipt.of(engine.restore(request.id, scope=request.scope))
 
 
-def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
+def _pin(engine: Engine, request: Named, caller: Caller) -> schemas.memories.Receipt:
     _require_changeable(engine, request, caller)
-    return json_values.receipt_fields(engine.pin(request.id, scope=request.scope))
+    return schemas.memories.Receipt.of(engine.pin(request.id, scope=request.scope))
 
 
-def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
+def _unpin(engine: Engine, request: Named, caller: Caller) -> schemas.memories.Receipt:
     _require_changeable(engine, request, caller)
-    return json_values.receipt_fields(engine.unpin(request.id, scope=request.scope))
+    return schemas.memories.Receipt.of(engine.unpin(request.id, scope=request.scope))
 
 
 def _is_hidden(engine: Engine, memory: Memory, caller: Caller) -> bool:
@@ -231,39 +247,33 @@ def _find_replacement(engine: Engine, memory: Memory, scope: str, caller: Caller
     return None if replacement is None or _is_hidden(engine, replacement, caller) else replacement
 
 
-def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
+def _get(engine: Engine, request: Named, caller: Caller) -> schemas.memories.Shown:
     memory = _require_readable(engine, engine.get(request.id, scope=request.scope), caller)
-    usage, replacement = (
-        engine.contexts.usage(memory.id, scope=request.scope),
-        _find_replacement(engine, memory, request.scope, caller),
-    )
-    return {
-        **json_values.memory_fields(memory),
-        "usage": json_values.usage_fields(usage),
-        "replacement": json_values.replacement_fields(replacement),
-    }
+    usage = engine.contexts.usage(memory.id, scope=request.scope)
+    replacement = _find_replacement(engine, memory, request.scope, caller)
+    return schemas.memories.Shown.of(memory, usage=usage, replacement=replacement)
 
 
-def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
+def _history(engine: Engine, request: Named, caller: Caller) -> schemas.memories.Versions:
     versions = engine.history(request.id, scope=request.scope)
     _require_readable(engine, versions[-1], caller)
     replacement = _find_replacement(engine, versions[-1], request.scope, caller)
-    fields = [json_values.memory_fields(one) for one in versions]
-    return {"id": request.id, "versions": fields, "replacement": json_values.replacement_fields(replacement)}
+    return schemas.memories.Versions.of(id=request.id, versions=versions, replacement=replacement)
 
 
-def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
+def _list(engine: Engine, request: ListMemories, caller: Caller) -> schemas.memories.Memories:
     if Status.QUARANTINED in request.statuses:
         caller.require_right(Right.ADMIN, as_scope(request.scope))
     memories = engine.memories(
         **request.to_arguments("limit"), limit=request.limit + 1
     )  # one more shows whether there is a next page
     page = memories[: request.limit]
-    visible = [json_values.memory_fields(one) for one in page if not _is_hidden(engine, one, caller)]
-    return {"scope": request.scope, "memories": visible, "next": page[-1].id if len(memories) > len(page) else None}
+    visible = [one for one in page if not _is_hidden(engine, one, caller)]
+    next_id = page[-1].id if len(memories) > len(page) else None
+    return schemas.memories.Memories.of(scope=request.scope, memories=visible, next=next_id)
 
 
-OPERATIONS: tuple[Operation[Any], ...] = (
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         name="remember",
         title="Remember",
@@ -277,10 +287,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Remember,
-        answer=schemas.Receipt,
+        answer=schemas.memories.Receipt,
         run=_remember,
         toolset=Toolset.CORE,
-        redact=operation.redact_receipt,
+        redact=redact_receipt,
     ),
     Operation(
         name="remember_all",
@@ -290,10 +300,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=RememberAll,
-        answer=schemas.Receipts,
+        answer=schemas.memories.Receipts,
         run=_remember_all,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_receipts,
+        redact=redact_receipts,
     ),
     Operation(
         name="revise",
@@ -306,10 +316,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Revise,
-        answer=schemas.Receipt,
+        answer=schemas.memories.Receipt,
         run=_revise,
         toolset=Toolset.CORE,
-        redact=operation.redact_receipt,
+        redact=redact_receipt,
     ),
     Operation(
         name="forget",
@@ -321,10 +331,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=schemas.Receipt,
+        answer=schemas.memories.Receipt,
         run=_forget,
         toolset=Toolset.CORE,
-        redact=operation.redact_receipt,
+        redact=redact_receipt,
     ),
     Operation(
         name="restore",
@@ -334,10 +344,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=schemas.Receipt,
+        answer=schemas.memories.Receipt,
         run=_restore,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_receipt,
+        redact=redact_receipt,
     ),
     Operation(
         name="pin",
@@ -347,10 +357,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=schemas.Receipt,
+        answer=schemas.memories.Receipt,
         run=_pin,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_receipt,
+        redact=redact_receipt,
     ),
     Operation(
         name="unpin",
@@ -360,10 +370,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=schemas.Receipt,
+        answer=schemas.memories.Receipt,
         run=_unpin,
         toolset=Toolset.OPERATOR,
-        redact=operation.redact_receipt,
+        redact=redact_receipt,
     ),
     Operation(
         name="get_memory",
@@ -376,7 +386,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Named,
-        answer=schemas.Shown,
+        answer=schemas.memories.Shown,
         run=_get,
         toolset=Toolset.CORE,
     ),
@@ -391,7 +401,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Named,
-        answer=schemas.Versions,
+        answer=schemas.memories.Versions,
         run=_history,
         toolset=Toolset.OPERATOR,
     ),
@@ -403,7 +413,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=ListMemories,
-        answer=schemas.Memories,
+        answer=schemas.memories.Memories,
         run=_list,
         toolset=Toolset.OPERATOR,
     ),

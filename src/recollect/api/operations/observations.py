@@ -1,26 +1,26 @@
 """The eight methods of seed 003 as operations; a user is a scope."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, Field
 
-from recollect.api import operation
 from recollect.api.auth import Caller, Right
-from recollect.api.operation import (
-    Answer,
-    AnswerSchema,
-    Effect,
+from recollect.api.fields import (
     Id,
     KindName,
-    Operation,
-    OperationRequest,
     ScopePath,
     ShortText,
     Text,
+)
+from recollect.api.operation import (
+    Effect,
+    Operation,
+    OperationRequest,
     Toolset,
 )
 from recollect.api.operations.memories import require_trust
+from recollect.api.schemas.base import AnswerSchema
 from recollect.compat.observation_memory import MAX_SEARCH_RESULTS, ObservationMemory
 from recollect.compat.observations import (
     FoundObservation,
@@ -35,6 +35,8 @@ from recollect.engine.engine import Engine
 from recollect.engine.sessions import DEFAULT_AROUND_MEMORIES, MAX_AROUND_MEMORIES
 from recollect.model.enums import Kind, Provenance
 from recollect.model.scope import as_scope
+
+MethodAnswer = TypeVar("MethodAnswer", bound=BaseModel)
 
 Types = Annotated[list[KindName], Field(min_length=1, max_length=len(Kind))]
 NeighborCount = Annotated[int, Field(ge=0, le=MAX_AROUND_MEMORIES)]
@@ -91,22 +93,22 @@ class FoundObservations(AnswerSchema):
     observations: list[FoundObservation]
 
 
-def _make_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+def _make_handler(method: Callable[..., MethodAnswer]) -> Callable[[Engine, OfUser, Caller], MethodAnswer]:
     """Wrap a method of seed 003 as a handler of an operation."""
 
-    def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
-        return method(_open_memory(engine, caller), **request.to_arguments()).model_dump(mode="json")
+    def run(engine: Engine, request: OfUser, caller: Caller) -> MethodAnswer:
+        return method(_open_memory(engine, caller), **request.to_arguments())
 
     return run
 
 
-def _make_summary_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+def _make_summary_handler(method: Callable[..., MethodAnswer]) -> Callable[[Engine, OfUser, Caller], MethodAnswer]:
     """Wrap a method that summarizes a session; check the caller's trust first.
 
     A caller who is trusted less than the writer of the session, or of its last summary, may not change it.
     """
 
-    def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
+    def run(engine: Engine, request: OfUser, caller: Caller) -> MethodAnswer:
         session = engine.sessions.current(scope=request.user_id)
         if session is not None:
             require_trust(engine.get(session.id, scope=request.user_id), caller)
@@ -115,7 +117,7 @@ def _make_summary_handler(method: Callable[..., BaseModel]) -> Callable[[Engine,
     return run
 
 
-def _start(engine: Engine, request: OfUser, caller: Caller) -> Answer:
+def _start(engine: Engine, request: OfUser, caller: Caller) -> SessionStart:
     caller.require_right(Right.READ, as_scope(request.user_id))  # the answer contains stored memories
     return _make_handler(ObservationMemory.mem_session_start)(engine, request, caller)
 
@@ -124,12 +126,22 @@ def _open_memory(engine: Engine, caller: Caller) -> ObservationMemory:
     return ObservationMemory(engine, provenance=caller.cap_provenance(Provenance.MODEL_INFERENCE))
 
 
-def _search(engine: Engine, request: Search, caller: Caller) -> Answer:
+def _search(engine: Engine, request: Search, caller: Caller) -> FoundObservations:
     observations = _open_memory(engine, caller).mem_search(**request.to_arguments())
-    return {"observations": [one.model_dump(mode="json") for one in observations]}
+    return FoundObservations.of(observations=observations)
 
 
-OPERATIONS: tuple[Operation[Any], ...] = (
+def _keep_own_words(answer: SessionRecord) -> SessionRecord:
+    """Return the answer unchanged: it repeats only what the caller sent."""
+    return answer
+
+
+def _redact_saved(answer: SaveResult) -> SaveResult:
+    """Remove the reason, which may quote another memory; that of a refusal is about the observation alone."""
+    return answer if answer.outcome == "refused" else answer.model_copy(update={"reason": None})
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         name="mem_session_start",
         title="Start a session",
@@ -156,7 +168,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=SessionRecord,
         run=_make_summary_handler(ObservationMemory.mem_session_end),
         toolset=Toolset.OBSERVATIONS,
-        redact=operation.keep_own_words,
+        redact=_keep_own_words,
     ),
     Operation(
         name="mem_session_summary",
@@ -169,7 +181,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=SessionRecord,
         run=_make_summary_handler(ObservationMemory.mem_session_summary),
         toolset=Toolset.OBSERVATIONS,
-        redact=operation.keep_own_words,
+        redact=_keep_own_words,
     ),
     Operation(
         name="mem_save",
@@ -185,7 +197,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=SaveResult,
         run=_make_handler(ObservationMemory.mem_save),
         toolset=Toolset.OBSERVATIONS,
-        redact=operation.redact_saved_observation,
+        redact=_redact_saved,
     ),
     Operation(
         name="mem_search",

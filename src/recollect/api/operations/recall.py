@@ -4,36 +4,36 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from recollect.api import operation, schemas
+from recollect.api import schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.operation import (
+from recollect.api.fields import (
     MAX_BATCH_ITEMS,
-    Answer,
     Depth,
-    Effect,
     Id,
     Ids,
     JsonObject,
     KindName,
     LevelName,
     Limit,
-    Operation,
-    OperationRequest,
     ProfileName,
     RoleName,
     ScopePath,
     Text,
     Timestamp,
     Tokens,
-    Toolset,
     choice_schema,
+)
+from recollect.api.operation import (
+    Effect,
+    Operation,
+    OperationRequest,
+    Toolset,
 )
 from recollect.engine.engine import DEFAULT_DEPTH, Engine
 from recollect.errors import AccessDenied, FieldError, show
 from recollect.model.conversation import Role
 from recollect.model.scope import as_scope
 from recollect.ranking.result import Exact
-from recollect.render import json_values
 
 Kinds = Annotated[list[KindName], Field(min_length=1, max_length=64, description="Only these kinds.")]
 Levels = Annotated[list[LevelName], Field(min_length=1, max_length=64, description="Only records of these levels.")]
@@ -130,43 +130,48 @@ class Replay(OperationRequest):
 _QUERY_FIELDS = ("query", "turns")
 
 
-def _search(engine: Engine, request: Search, _: Caller) -> Answer:
+def _search(engine: Engine, request: Search, _: Caller) -> schemas.recall.Ranking:
     ranking = engine.search(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
     if request.known_at is None:  # results from the past are not counted as served
         engine.contexts.count_served(ranking, scope=request.scope)
-    return json_values.search_fields(ranking)
+    return schemas.recall.Ranking.of(ranking)
 
 
-def _recall(engine: Engine, request: Recall, _: Caller) -> Answer:
-    return json_values.context_fields(engine.recall(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS)))
+def _recall(engine: Engine, request: Recall, _: Caller) -> schemas.recall.Context:
+    context = engine.recall(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
+    return schemas.recall.Context.of(context)
 
 
-def _brief(engine: Engine, request: Brief, _: Caller) -> Answer:
-    return json_values.context_fields(engine.brief(**request.to_arguments()))
+def _brief(engine: Engine, request: Brief, _: Caller) -> schemas.recall.Context:
+    return schemas.recall.Context.of(engine.brief(**request.to_arguments()))
 
 
-def _why(engine: Engine, request: Why, _: Caller) -> Answer:
-    return json_values.why_fields(
-        engine.why(request.id, request.query_or_turns, **request.to_arguments("id", *_QUERY_FIELDS))
-    )
+def _why(engine: Engine, request: Why, _: Caller) -> schemas.recall.Why:
+    reason = engine.why(request.id, request.query_or_turns, **request.to_arguments("id", *_QUERY_FIELDS))
+    return schemas.recall.Why.of(reason)
 
 
-def _feedback(engine: Engine, request: Feedback, caller: Caller) -> Answer:
+def _feedback(engine: Engine, request: Feedback, caller: Caller) -> schemas.recall.Noted:
     by = caller.name if request.by is None else f"{caller.name}/{request.by}"
     if request.by is not None and not caller.has_right(Right.ADMIN, as_scope(request.scope)):
         raise AccessDenied(
             f"{show(caller.name)} can vote only as itself; to send 'by', use a key with the right 'admin'"
         )
-    result = engine.feedback(request.context_id, by=by, **request.to_arguments("context_id", "by"))
+    noted = engine.feedback(request.context_id, by=by, **request.to_arguments("context_id", "by"))
     votes = {"helped": request.helped, "misled": request.misled}
-    return json_values.feedback_fields(result, request.context_id, request.scope, **votes)
+    return schemas.recall.Noted.of(noted, context=request.context_id, scope=request.scope, **votes)
 
 
-def _replay(engine: Engine, request: Replay, _: Caller) -> Answer:
-    return json_values.replay_fields(engine.contexts.replay(request.context_id, scope=request.scope))
+def _redact_feedback(answer: schemas.recall.Noted) -> schemas.recall.Noted:
+    """Remove the memories that the answer quotes: they would confirm a guess."""
+    return answer.model_copy(update={"quoted": []})
 
 
-OPERATIONS: tuple[Operation[Any], ...] = (
+def _replay(engine: Engine, request: Replay, _: Caller) -> schemas.recall.Replay:
+    return schemas.recall.Replay.of(engine.contexts.replay(request.context_id, scope=request.scope))
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         name="recall",
         title="Recall",
@@ -179,7 +184,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Recall,
-        answer=schemas.Context,
+        answer=schemas.recall.Context,
         run=_recall,
         toolset=Toolset.CORE,
     ),
@@ -191,7 +196,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Brief,
-        answer=schemas.Context,
+        answer=schemas.recall.Context,
         run=_brief,
         toolset=Toolset.CORE,
     ),
@@ -206,7 +211,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Search,
-        answer=schemas.Ranking,
+        answer=schemas.recall.Ranking,
         run=_search,
         toolset=Toolset.CORE,
     ),
@@ -221,7 +226,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Why,
-        answer=schemas.Why,
+        answer=schemas.recall.Why,
         run=_why,
         toolset=Toolset.CORE,
     ),
@@ -236,10 +241,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Feedback,
-        answer=schemas.Noted,
+        answer=schemas.recall.Noted,
         run=_feedback,
         toolset=Toolset.CORE,
-        redact=operation.redact_feedback,
+        redact=_redact_feedback,
     ),
     Operation(
         name="replay",
@@ -249,7 +254,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Replay,
-        answer=schemas.Replay,
+        answer=schemas.recall.Replay,
         run=_replay,
         toolset=Toolset.OPERATOR,
     ),

@@ -10,7 +10,6 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from recollect.api.operation import Answer
 from recollect.errors import FieldError, InvalidInput
 
 M = TypeVar("M", bound=Message)
@@ -38,7 +37,7 @@ def from_message(message: Message) -> dict[str, Any]:
     return _read_message(message, "")
 
 
-def to_message(kind: type[M], answer: Answer) -> M:
+def to_message(kind: type[M], answer: Mapping[str, Any]) -> M:
     """Return the answer as a message, without the fields that are null."""
     message: M = kind(**_fit_answer(answer, _find_object_fields(kind.DESCRIPTOR)))
     return message
@@ -129,7 +128,7 @@ def _find_object_fields(descriptor: Descriptor) -> ObjectFields:
     return fields
 
 
-def _fit_answer(answer: Answer, objects: ObjectFields) -> dict[str, Any]:
+def _fit_answer(answer: Mapping[str, Any], objects: ObjectFields) -> dict[str, Any]:
     """Return the answer with its JSON objects in a form that a message can hold."""
     fitted = dict(answer)
     for name, below in objects.items():
@@ -139,7 +138,7 @@ def _fit_answer(answer: Answer, objects: ObjectFields) -> dict[str, Any]:
     return fitted
 
 
-def _fit_below(objects: ObjectFields) -> Callable[[Answer], dict[str, Any]]:
+def _fit_below(objects: ObjectFields) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     return lambda answer: _fit_answer(answer, objects)
 
 

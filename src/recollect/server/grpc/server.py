@@ -23,7 +23,7 @@ from grpc_health.v1 import health_pb2
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher, timeout_error
 from recollect.api.keys import parse_bearer
-from recollect.api.operation import Answer, Operation
+from recollect.api.operation import Operation
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import Problem, ProblemCode, log_internal_error, problem_of
 from recollect.errors import InvalidInput, NotFound, RecollectError, show
@@ -59,7 +59,7 @@ _HEALTH_THREADS = 8
 class RpcMethod:
     """An operation with the messages that it takes and returns."""
 
-    operation: Operation[Any]
+    operation: Operation[Any, Any]
     request: type[Message]
     answer: type[Message]
 
@@ -69,7 +69,7 @@ def camel_case(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _to_method(operation: Operation[Any]) -> RpcMethod:
+def _to_method(operation: Operation[Any, Any]) -> RpcMethod:
     descriptor = SERVICE.methods_by_name[camel_case(operation.name)]
     return RpcMethod(operation, GetMessageClass(descriptor.input_type), GetMessageClass(descriptor.output_type))
 
@@ -234,7 +234,7 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
 
     def _run_with_deadline(
         self, name: str, arguments: Mapping[str, Any], caller: Caller, received_at: float, context: grpc.ServicerContext
-    ) -> Answer:
+    ) -> Mapping[str, Any]:
         """Return the answer in time, or raise Overdue.
 
         Work that has not begun when the client stops waiting is cancelled.
@@ -252,7 +252,7 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
             raise timeout_error(work, seconds) from error
 
 
-def _cancel(work: "Future[Answer]") -> None:
+def _cancel(work: "Future[Mapping[str, Any]]") -> None:
     """Cancel the work if it has not begun."""
     work.cancel()
 

@@ -79,7 +79,7 @@ def create_app(
     return app
 
 
-def _to_route(dispatcher: Dispatcher, operation: Operation[Any]) -> Route:
+def _to_route(dispatcher: Dispatcher, operation: Operation[Any, Any]) -> Route:
     return Route(
         f"{openapi.PATH_PREFIX}{operation.name}",
         partial(_run_operation, dispatcher, operation),
@@ -88,7 +88,7 @@ def _to_route(dispatcher: Dispatcher, operation: Operation[Any]) -> Route:
     )
 
 
-async def _run_operation(dispatcher: Dispatcher, operation: Operation[Any], request: Request) -> Response:
+async def _run_operation(dispatcher: Dispatcher, operation: Operation[Any, Any], request: Request) -> Response:
     caller_name = UNIDENTIFIED
     try:
         caller = dispatcher.authenticate(parse_bearer(read_single_header(request.headers.getlist, "authorization")))
@@ -149,7 +149,7 @@ def _json_response(value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK)
     return Response(encode_json(value), status.value, dict(headers), JSON_MEDIA_TYPE)
 
 
-async def read_arguments(request: Request, operation: Operation[Any], limits: RequestLimits) -> Mapping[str, Any]:
+async def read_arguments(request: Request, operation: Operation[Any, Any], limits: RequestLimits) -> Mapping[str, Any]:
     """Return the arguments in the body; raise as soon as it is too large or too slow.
 
     The idempotency key of the header is added to them.

@@ -32,7 +32,7 @@ _KEY_PARAMETER = {
 }
 
 
-def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[str, Any]:
+def build_document(subjects: Mapping[str, Iterable[Operation[Any, Any]]]) -> Mapping[str, Any]:
     """Return the OpenAPI document of the operations, grouped by subject."""
     operations = [(subject, one) for subject, group in subjects.items() for one in group]
     return {
@@ -60,12 +60,12 @@ def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[
     }
 
 
-def request_name(operation: Operation[Any]) -> str:
+def request_name(operation: Operation[Any, Any]) -> str:
     """Return the name of an operation's request among the components."""
     return f"{operation.name.title().replace('_', '')}Request"
 
 
-def _describe_operation(subject: str, one: Operation[Any]) -> dict[str, Any]:
+def _describe_operation(subject: str, one: Operation[Any, Any]) -> dict[str, Any]:
     does = {Effect.NONE: "only looks", Effect.ADDS: "adds or changes", Effect.REMOVES: "may remove for good"}
     again = "the same again changes nothing more" if one.repeatable else "the same again is done again"
     policy = f"Needs the right to {one.right.value}. It {does[one.effect]}; {again}."
@@ -83,7 +83,7 @@ def _describe_operation(subject: str, one: Operation[Any]) -> dict[str, Any]:
     }
 
 
-def _collect_schemas(operations: Iterable[Operation[Any]]) -> Iterator[tuple[str, Any]]:
+def _collect_schemas(operations: Iterable[Operation[Any, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield all schemas by name; definitions inside a request have its name as a prefix."""
     for one in operations:
         name = request_name(one)

@@ -11,9 +11,9 @@ from google.protobuf.struct_pb2 import Value
 from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
-from recollect.grpc.v1 import recollect_pb2
 
 from recollect.errors import FieldError, InvalidInput
+from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.converters import MAX_SAFE_INTEGER, from_message, parse_message, to_message
 from recollect.server.grpc.server import METHODS, RpcMethod
 from tests.tables import table

@@ -28,7 +28,7 @@ def test_every_operation_answers_in_its_shape() -> None:
 
 
 def test_a_memory_is_told_with_all_of_its_fields() -> None:
-    assert set(schemas.Memory.model_fields) == {one.name for one in fields(Memory)} | {"trust"}
+    assert set(schemas.memories.Memory.model_fields) == {one.name for one in fields(Memory)} | {"trust"}
 
 
 OBJECTS = {"metadata", "overrides", "input", "output"}

@@ -1,1 +1,0 @@
-"""Rendering of values: JSON fields and tables, shared by the CLI, the servers and reports."""
