@@ -122,33 +122,17 @@ def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, A
     No store is created, opened for writing or changed. The only network connection is that to a PostgreSQL database.
     """
     chosen, settings_check = _check_settings(settings)
-    checks = [doctor_checks.check_recollect(), doctor_checks.check_python(sys.version_info[:3]), settings_check]
-    if is_database(target):
-        return [
-            *checks,
-            *_check_embedders(chosen),
-            *doctor_checks.check_serving(chosen),
-            *doctor_checks.check_database(os.fspath(target), chosen),
-        ]
-    try:
-        import apsw  # noqa: F401
-    except ImportError as error:
-        return [*checks, problem("sqlite", f"apsw cannot be loaded ({error})", "run pip install apsw")]
-    return [
-        *checks,
-        check_sqlite(),
-        *_check_embedders(chosen),
-        *doctor_checks.check_serving(chosen),
-        *check_file_store(os.fspath(target), chosen),
-    ]
-
-
-def _check_embedders(settings: Settings) -> list[Check]:
-    return [
-        *doctor_checks.check_embedders(),
-        doctor_checks.check_embedding(settings),
-        doctor_checks.check_model_cache(),
-    ]
+    checks = [*doctor_checks.check_platform(sys.version_info[:3]), settings_check]
+    in_database = is_database(target)
+    if not in_database:
+        try:
+            import apsw
+        except ImportError as error:
+            return [*checks, problem("sqlite", f"apsw cannot be loaded ({error})", "run pip install apsw")]
+        checks.append(check_sqlite_versions(apsw.sqlite_lib_version(), apsw.apsw_version()))
+    checks += doctor_checks.check_embedders(chosen) + doctor_checks.check_serving(chosen)
+    check_store = doctor_checks.check_database if in_database else check_file_store
+    return [*checks, *check_store(os.fspath(target), chosen)]
 
 
 def _check_settings(given: Settings | Mapping[str, Any] | None) -> tuple[Settings, Check]:
@@ -161,13 +145,6 @@ def _check_settings(given: Settings | Mapping[str, Any] | None) -> tuple[Setting
         return Settings(), check_from_error("settings", error)
     named = "the store's embedder, or the best installed" if chosen.embedder is None else redact_url(chosen.embedder)
     return chosen, ok("settings", f"embedder: {named}")
-
-
-def check_sqlite() -> Check:
-    """Check that the installed SQLite is new enough."""
-    import apsw
-
-    return check_sqlite_versions(apsw.sqlite_lib_version(), apsw.apsw_version())
 
 
 def check_sqlite_versions(library: str, driver: str) -> Check:

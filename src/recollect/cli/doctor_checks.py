@@ -13,7 +13,7 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from recollect.api.keys import ApiKey, KeyFile, read_private_file
+from recollect.api.keys import KeyFile, read_private_file
 from recollect.config import Settings
 from recollect.engine.dependencies import embed
 from recollect.errors import InvalidInput, NotFound, RecollectError
@@ -82,29 +82,29 @@ REMOTE_MODEL_PREFIX = "http:"
 """Prefix of the recorded name of a remote model, which is called over HTTP."""
 
 
-def check_recollect() -> Check:
-    """Report the version of recollect and the operating system."""
-    return ok("recollect", f"{__version__} on {platform.system() or 'an unknown system'}")
-
-
-def check_python(version: Sequence[int]) -> Check:
-    """Check that Python is new enough."""
-    shown = ".".join(map(str, version))
-    if tuple(version) < MIN_PYTHON:
-        return problem("python", shown, f"run recollect with Python {'.'.join(map(str, MIN_PYTHON))} or later")
-    return ok("python", shown)
-
-
-def check_embedders() -> list[Check]:
-    """List the known embedders, with a remedy for each that is not installed."""
-    from recollect.providers import registry
-
+def check_platform(version: Sequence[int]) -> list[Check]:
+    """Report the version of recollect and the system, and check that Python is new enough."""
+    python, oldest = (".".join(map(str, one)) for one in (version, MIN_PYTHON))
     return [
+        ok("recollect", f"{__version__} on {platform.system() or 'an unknown system'}"),
+        problem("python", python, f"run recollect with Python {oldest} or later")
+        if tuple(version) < MIN_PYTHON
+        else ok("python", python),
+    ]
+
+
+def check_embedders(settings: Settings) -> list[Check]:
+    """List the known embedders, check the one of a new store, and the folder in which built models are cached."""
+    from recollect.providers import registry
+    from recollect.providers.minilm import cache_folders
+
+    known = [
         ok(f"embedder {one.name}", f"{one.model}: {one.about}")
         if one.fix is None
         else warning(f"embedder {one.name}", f"not installed: {one.about}", one.fix)
         for one in registry.list_embedders()
     ]
+    return [*known, check_embedding(settings), check_cache_folders(cache_folders())]
 
 
 def check_embedding(settings: Settings) -> Check:
@@ -119,13 +119,6 @@ def check_embedding(settings: Settings) -> Check:
         return check_from_error("embedding", error)
     except (ImportError, OSError) as error:
         return problem("embedding", f"a required package cannot be loaded ({error})", "reinstall recollect")
-
-
-def check_model_cache() -> Check:
-    """Check the folder in which built models are cached."""
-    from recollect.providers.minilm import cache_folders
-
-    return check_cache_folders(cache_folders())
 
 
 def check_cache_folders(folders: Sequence[Path]) -> Check:
@@ -210,17 +203,16 @@ FRAMEWORK_PACKAGES: Mapping[str, str] = {
 
 
 def check_serving(settings: Settings) -> list[Check]:
-    """Run the checks of server packages, API keys and agent frameworks."""
-    return [check_server_packages(), check_keys(settings), check_frameworks()]
-
-
-def check_server_packages() -> Check:
-    """Check that the packages for `recollect serve` and `recollect mcp` are installed."""
+    """Check the packages and keys of a server, and report the agent frameworks, which few users need."""
     missing = [one for one in SERVER_PACKAGES if _installed_version(one) is None]
-    if missing:
-        remedy = "to serve agents, install recollect with its extra server (in its folder: pip install '.[server]')"
-        return warning("faces", f"not installed: {', '.join(missing)}", remedy)
-    return ok("faces", "HTTP, MCP and gRPC are installed")
+    remedy = "to serve agents, install recollect with its extra server (in its folder: pip install '.[server]')"
+    return [
+        warning("faces", f"not installed: {', '.join(missing)}", remedy)
+        if missing
+        else ok("faces", "HTTP, MCP and gRPC are installed"),
+        check_keys(settings),
+        ok("frameworks", "; ".join(_describe_frameworks())),
+    ]
 
 
 def check_keys(settings: Settings) -> Check:
@@ -228,35 +220,22 @@ def check_keys(settings: Settings) -> Check:
     try:
         file = KeyFile(keys_path(settings.server))
         keys = list(file.keys().values())
-        return _check_key_expiry(keys, file) if keys else _check_token(settings, file)
+        if not keys:
+            token = token_path(settings.server)
+            if token.exists():
+                read_private_file(token)
+            return ok("keys", f"none in {file.path}; only local requests with the token in {token} are accepted")
     except RecollectError as error:
         return check_from_error("keys", error)
-
-
-def _check_key_expiry(keys: Sequence[ApiKey], file: KeyFile) -> Check:
-    at = datetime.now(UTC)
-    expired = [key for key in keys if not key.is_valid(at)]
-    seen = f"{len(keys)} in {file.path}"
+    at, seen = datetime.now(UTC), f"{len(keys)} in {file.path}"
+    expired = [f"{key.id} of {key.name}" for key in keys if not key.is_valid(at)]
     if len(expired) == len(keys):
-        return problem(
-            "keys", f"{seen}, all expired, so no request is accepted", "create one with `recollect keys add`"
-        )
+        seen = f"{seen}, all expired, so no request is accepted"
+        return problem("keys", seen, "create one with `recollect keys add`")
     if expired:
-        named = ", ".join(f"{key.id} of {key.name}" for key in expired)
-        return warning("keys", f"{seen}; these have expired: {named}", "run `recollect keys revoke ID` for each")
+        seen = f"{seen}; these have expired: {', '.join(expired)}"
+        return warning("keys", seen, "run `recollect keys revoke ID` for each")
     return ok("keys", seen)
-
-
-def _check_token(settings: Settings, file: KeyFile) -> Check:
-    token = token_path(settings.server)
-    if token.exists():
-        read_private_file(token)
-    return ok("keys", f"none in {file.path}; only local requests with the token in {token} are accepted")
-
-
-def check_frameworks() -> Check:
-    """Report which agent frameworks are installed; most users need none."""
-    return ok("frameworks", "; ".join(_describe_frameworks()))
 
 
 def _describe_frameworks() -> Iterator[str]:
@@ -318,11 +297,7 @@ def check_catalog(seen: DatabaseCatalog, settings: Settings) -> Iterator[Check]:
     from recollect.stores.postgres.connection import MIGRATIONS
     from recollect.stores.sql.migrations import load_migrations
 
-    yield check_server_version(seen.server)
-    yield check_encoding(seen.server)
-    yield check_pgvector(seen.vector, seen.role)
-    yield check_role(seen.role)
-    yield check_writable(seen.server)
+    yield from check_server(seen.server, seen.vector, seen.role)
     yield check_database_store(seen, len(load_migrations(MIGRATIONS)))
     kept = seen.store
     if kept is None:
@@ -338,21 +313,30 @@ def check_catalog(seen: DatabaseCatalog, settings: Settings) -> Iterator[Check]:
         yield check_unswept(kept)
 
 
-def check_server_version(server: PostgresServer) -> Check:
-    """Check that the PostgreSQL server is new enough."""
+def check_server(server: PostgresServer, vector: PgvectorInfo, role: PostgresRole) -> Iterator[Check]:
+    """Check the server, its encoding, pgvector, whether row-level security applies, and whether it accepts writes."""
     from recollect.stores.postgres.connection import MIN_SERVER_VERSION
 
-    seen = f"PostgreSQL {server.version}"
+    shown = f"PostgreSQL {server.version}"
     if server.major < MIN_SERVER_VERSION:
-        return problem("server", f"{seen} is too old", f"use PostgreSQL {MIN_SERVER_VERSION} or newer")
-    return ok("server", f"{seen} answers")
-
-
-def check_encoding(server: PostgresServer) -> Check:
-    """Check that the database is encoded in UTF-8."""
+        yield problem("server", f"{shown} is too old", f"use PostgreSQL {MIN_SERVER_VERSION} or newer")
+    else:
+        yield ok("server", f"{shown} answers")
     if server.encoding != "UTF8":
-        return problem("encoding", server.encoding, "create a database with ENCODING 'UTF8'")
-    return ok("encoding", server.encoding)
+        yield problem("encoding", server.encoding, "create a database with ENCODING 'UTF8'")
+    else:
+        yield ok("encoding", server.encoding)
+    yield check_pgvector(vector, role)
+    if role.superuser or role.bypasses_security:
+        seen = f"{role.name} {'is a superuser' if role.superuser else 'has BYPASSRLS'} and bypasses row-level security"
+        yield warning("role", seen, "use a role that is NOSUPERUSER and NOBYPASSRLS")
+    else:
+        yield ok("role", f"{role.name} is subject to row-level security")
+    if server.is_read_only:
+        remedy = "connect to the primary server to store memories"
+        yield warning("primary", "the server is read-only, like a replica", remedy)
+    else:
+        yield ok("primary", "the server accepts writes")
 
 
 def check_pgvector(found: PgvectorInfo, role: PostgresRole) -> Check:
@@ -373,24 +357,6 @@ def check_pgvector(found: PgvectorInfo, role: PostgresRole) -> Check:
         return ok(name, f"{found.available} will be installed when the store is created")
     remedy = "run CREATE EXTENSION vector in the database as a superuser"
     return problem(name, f"not installed in the database, and {role.name} may not install it", remedy)
-
-
-def check_role(role: PostgresRole) -> Check:
-    """Check that row-level security applies to the role."""
-    remedy = "use a role that is NOSUPERUSER and NOBYPASSRLS"
-    if role.superuser:
-        return warning("role", f"{role.name} is a superuser and bypasses row-level security", remedy)
-    if role.bypasses_security:
-        return warning("role", f"{role.name} has BYPASSRLS and bypasses row-level security", remedy)
-    return ok("role", f"{role.name} is subject to row-level security")
-
-
-def check_writable(server: PostgresServer) -> Check:
-    """Check that the server accepts writes."""
-    if server.is_read_only:
-        remedy = "connect to the primary server to store memories"
-        return warning("primary", "the server is read-only, like a replica", remedy)
-    return ok("primary", "the server accepts writes")
 
 
 def check_database_store(seen: DatabaseCatalog, latest: int) -> Check:

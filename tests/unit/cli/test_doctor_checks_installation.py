@@ -9,7 +9,7 @@ from recollect.cli.doctor_checks import (
     Check,
     CheckStatus,
     check_cache_folders,
-    check_python,
+    check_platform,
     format_megabytes,
     ok,
 )
@@ -21,7 +21,7 @@ from tests.tables import table
     [((3, 10, 99), CheckStatus.PROBLEM), ((*MIN_PYTHON, 0), CheckStatus.OK), ((4, 0, 0), CheckStatus.OK)],
 )
 def test_a_python_that_is_too_old_is_a_problem(version: tuple[int, ...], finding: CheckStatus) -> None:
-    check = check_python(version)
+    _, check = check_platform(version)
     assert (check.finding, check.seen) == (finding, ".".join(map(str, version)))
 
 

@@ -3,16 +3,14 @@
 from dataclasses import replace
 
 from recollect.cli.doctor_checks import (
+    Check,
     CheckStatus,
     check_catalog,
     check_database_store,
-    check_encoding,
     check_pgvector,
     check_rights,
-    check_role,
     check_row_security,
-    check_server_version,
-    check_writable,
+    check_server,
 )
 from recollect.config import Settings
 from recollect.model.encoder import Encoder
@@ -53,6 +51,11 @@ def a_catalogue(
     )
 
 
+def server_checks(server: PostgresServer = SERVER, role: PostgresRole = OWNER) -> dict[str, Check]:
+    """The checks of a server with a role, by name."""
+    return {one.name: one for one in check_server(server, a_catalogue().vector, role)}
+
+
 def others(kept: StoreCatalog, *, readable: bool = True, writable: bool = True) -> StoreCatalog:
     """The store, with tables that are somebody else's."""
     tables = (replace(one, owned=False, readable=readable, writable=writable) for one in kept.tables)
@@ -74,15 +77,15 @@ def test_before_there_is_a_store_nothing_is_said_of_what_is_in_it() -> None:
 
 @table(("major", "finding"), [(14, CheckStatus.PROBLEM), (15, CheckStatus.OK), (19, CheckStatus.OK)])
 def test_a_server_that_is_too_old_is_a_problem(major: int, finding: CheckStatus) -> None:
-    check = check_server_version(PostgresServer(f"{major}.1", major, "UTF8", is_read_only=False))
+    check = server_checks(PostgresServer(f"{major}.1", major, "UTF8", is_read_only=False))["server"]
     assert check.finding is finding
     assert check.seen.startswith(f"PostgreSQL {major}.1 ")
 
 
 def test_a_database_that_does_not_take_every_character_is_a_problem() -> None:
-    check = check_encoding(replace(SERVER, encoding="LATIN1"))
+    check = server_checks(replace(SERVER, encoding="LATIN1"))["encoding"]
     assert (check.finding, check.seen) == (CheckStatus.PROBLEM, "LATIN1")
-    assert check_encoding(SERVER).finding is CheckStatus.OK
+    assert server_checks()["encoding"].finding is CheckStatus.OK
 
 
 @table(
@@ -131,13 +134,16 @@ def test_pgvector_has_to_be_there_or_to_be_had(
     ],
 )
 def test_a_role_that_nothing_holds_is_worth_a_warning(found: PostgresRole, finding: CheckStatus, seen: str) -> None:
-    check = check_role(found)
+    check = server_checks(role=found)["role"]
     assert check.finding is finding
     assert seen in check.seen
 
 
 def test_a_server_that_can_only_be_read_is_worth_a_warning() -> None:
-    assert [check_writable(one).finding for one in (SERVER, FOLLOWER)] == [CheckStatus.OK, CheckStatus.WARNING]
+    assert [server_checks(one)["primary"].finding for one in (SERVER, FOLLOWER)] == [
+        CheckStatus.OK,
+        CheckStatus.WARNING,
+    ]
 
 
 @table(
