@@ -13,8 +13,8 @@ from recollect.engine.dependencies import Dependencies
 from recollect.engine.recall import (
     RecallRequest,
     gather,
-    make_context,
     make_context_record,
+    rank_for_context,
     read_formula,
 )
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, ProfileError, show
@@ -36,8 +36,8 @@ from recollect.model.enums import BRIEF_LEVELS, RECALL_LEVELS, Kind, Level, pars
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Replay
-from recollect.packing.prompt import READING_ORDER
+from recollect.packing.pack import Replay, pack
+from recollect.packing.prompt import READING_ORDER, Prompt
 from recollect.protocols import ProgressListener, Purpose, WriteTransaction
 from recollect.ranking.profile import Profile, QuestionPolicy
 from recollect.ranking.profile_toml import ProfileDocument, build_profile
@@ -206,7 +206,8 @@ def replay_context(deps: Dependencies, scope: Scope, context_id: str) -> Replay:
     )
     request, evidence = repeat_request(deps, record)
 
-    context = make_context(deps, request, evidence, _recorded_budget(record), record.depth, record.marker)
+    ranking = rank_for_context(deps, request, evidence, record.depth)
+    context = pack(ranking, _recorded_budget(record), Prompt(record.marker, deps.count_tokens))
     context = replace(context, id=record.id)
     new_record = make_context_record(deps, context, request, evidence, record.depth)
     differences = compare_records(

@@ -1,6 +1,8 @@
 """Recall: find, rank and pack the memories that best answer a query, and record what was packed.
 
-Also explains why a memory was recalled or left out, and counts memories that a caller serves without packing.
+In reading order: the request; `recall`, from one snapshot of the store to the record of the context; `search`, which
+packs nothing and can leave vectors in the database; why a memory was recalled or left out; and the count of memories
+that a caller serves without packing.
 """
 
 import base64
@@ -115,41 +117,6 @@ def _parse_kinds(kinds: Iterable[Kind | str]) -> list[Kind]:
     return parsed
 
 
-def search(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """Return the best `limit` eligible memories, each with its explanation, and the proof."""
-    validation.require_limit("limit", limit)
-    return _rank_and_load(deps, request, _gather_for_search(deps, request), limit)
-
-
-def search_below(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """Return the best `limit` memories that belong to the scope or to a scope below it."""
-    validation.require_limit("limit", limit)
-    scopes = deps.store.scopes(request.scope) or [request.scope]
-    requests = (replace(request, view=replace(request.view, scope=scope)) for scope in scopes)
-    merged = merge(*(_search_own(deps, one, limit) for one in requests))
-    excluded = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
-    return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, excluded))
-
-
-def _search_own(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """Return the best of the scope's own memories.
-
-    Memories that other scopes share may rank before them, so it ranks deeper until there are enough.
-    """
-    evidence = _gather_for_search(deps, request)
-    depth = limit
-    while True:
-        ranking = _rank_and_load(deps, request, evidence, depth)
-        own = tuple(one for one in ranking if one.memory.scope == request.scope)
-        if len(own) >= limit or len(ranking) < depth:
-            return replace(ranking, scored=own[:limit])
-        depth = min(depth * _DEEPENING_FACTOR, validation.MAX_LIMIT)
-
-
-_DEEPENING_FACTOR = 4
-"""How much deeper to rank if too few results belong to the scope itself."""
-
-
 def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
     """Find, rank and pack memories; record the context, and count its memories as served.
 
@@ -158,7 +125,8 @@ def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: in
     """
     validation.require_limit("depth", depth)
     evidence = gather(deps, request)
-    context = make_context(deps, request, evidence, budget, depth, deps.new_marker())
+    ranking = rank_for_context(deps, request, evidence, depth)
+    context = pack(ranking, budget, Prompt(deps.new_marker(), deps.count_tokens))
 
     if deps.store.read_only:
         return context
@@ -168,39 +136,16 @@ def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: in
     return context
 
 
-def make_context(
-    deps: Dependencies, request: RecallRequest, evidence: "Evidence", budget: Budget, depth: int, marker: str
-) -> Context:
-    """Rank the evidence, and pack the best memories and those that are pinned."""
-    ranking = _rank_with_pinned(deps, request, evidence, depth)
-    return pack(ranking, budget, Prompt(marker, deps.count_tokens))
+def gather(deps: Dependencies, request: RecallRequest, fields: frozenset[str] | None = None) -> "Evidence":
+    """Collect evidence for every memory that the request may see: one store read, one embedding call.
 
-
-def _rank_with_pinned(deps: Dependencies, request: RecallRequest, evidence: "Evidence", depth: int) -> Ranking:
-    from recollect.ranking.selection import rank_evidence
-
-    ranked = evidence.of_kinds(request.kinds)
-    ranking = rank_evidence(ranked, request.profile, request.at, limit=depth, always=ranked.pinned)
-    return ranking.with_memories(deps.store.load(evidence.snapshot, ranking.rows))
-
-
-def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
-    writing.trace(record)
-    if record.known_at is None:
-        ids = [entry.id for entry in record.packed]
-        writing.record(record.scope, ids, Use.SERVED, record.made_at, record.id)
-
-
-def gather(deps: Dependencies, request: RecallRequest) -> "Evidence":
-    """Collect evidence for every memory that the request may see: one store read, one embedding call."""
-    # a context shows how many words match, whether or not the profile counts them
-    return _gather_fields(deps, request, request.profile.fields | {"lexical"})
-
-
-def _gather_fields(deps: Dependencies, request: RecallRequest, fields: frozenset[str]) -> "Evidence":
-    """Collect evidence for these fields of candidates."""
+    `fields` are those of candidates that need a query. By default they are what the profile reads, and how many words
+    match, which a context shows in any case.
+    """
     from recollect.retrieval.evidence import retrieve
 
+    if fields is None:
+        fields = request.profile.fields | {"lexical"}
     snapshot = deps.store.snapshot(request.view)
     if snapshot.dropped_vectors:
         snapshot = _restore_vectors(deps, snapshot)
@@ -221,6 +166,91 @@ def _restore_vectors(deps: Dependencies, snapshot: "Snapshot") -> "Snapshot":
     return snapshot.with_vectors({memory.id: vector for memory, vector in zip(pruned, vectors, strict=True)})
 
 
+def rank_for_context(deps: Dependencies, request: RecallRequest, evidence: "Evidence", depth: int) -> Ranking:
+    """Return the best `depth` memories and all that are pinned, with what they say."""
+    from recollect.ranking.selection import rank_evidence
+
+    ranked = evidence.of_kinds(request.kinds)
+    ranking = rank_evidence(ranked, request.profile, request.at, limit=depth, always=ranked.pinned)
+    return ranking.with_memories(deps.store.load(evidence.snapshot, ranking.rows))
+
+
+def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
+    writing.trace(record)
+    if record.known_at is None:
+        ids = [entry.id for entry in record.packed]
+        writing.record(record.scope, ids, Use.SERVED, record.made_at, record.id)
+
+
+def make_context_record(
+    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "Evidence", depth: int
+) -> ContextRecord:
+    """Return the record of a context made from this evidence."""
+    ranking = context.ranking
+    has_every_kind = len(request.kinds) == len(Kind)
+    return ContextRecord(
+        id=context.id or "",
+        scope=request.scope,
+        made_at=request.made_at,
+        at=request.at,
+        commit=evidence.snapshot.commit,
+        known_at=request.view.known_at,
+        question=() if request.query is None else request.query.turns,
+        profile=ranking.profile,
+        version=ranking.version,
+        formula=json.dumps(profile_to_document(request.profile)),
+        tokens=context.tokens,
+        budget=context.budget.tokens,
+        depth=depth,
+        past=request.view.past,
+        kinds=() if has_every_kind else tuple(sorted(kind.value for kind in request.kinds)),
+        levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.view.levels or ())),
+        marker=context.marker,
+        packed=tuple(PackedEntry(scored.id, float(scored.score)) for scored in context.packed),
+        omitted=tuple(
+            OmittedEntry(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
+        ),
+        excluded=dict(ranking.excluded),
+        making=_make_recipe(deps, context, request, evidence),
+    )
+
+
+def _make_recipe(deps: Dependencies, context: Context, request: "RecallRequest", evidence: "Evidence") -> ContextRecipe:
+    budget, vectors = context.budget, evidence.query_vectors
+    return ContextRecipe(
+        present=request.view.present,
+        reserves={kind.value: room for kind, room in budget.reserves.items()},
+        items=budget.items,
+        pinned_share=budget.pinned_share,
+        counter=deps.count_tokens.name,
+        analyser=tokenizer.VERSION,
+        naming=entities.VERSION,
+        encoder=None if request.query is None else deps.encoder,
+        directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
+        directed=evidence.similarity_count,
+        packed=len(context.packed),
+        omitted=len(context.omitted),
+        text=hashlib.sha256(context.text.encode()).hexdigest(),
+    )
+
+
+def read_formula(text: str) -> ProfileDocument:
+    """Read the profile document in a context record; raise ProfileError if it is not one."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ProfileError(str(error)) from error
+    if not isinstance(document, dict):
+        raise ProfileError(f"{show(document)} is not a profile")
+    return document
+
+
+def search(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
+    """Return the best `limit` eligible memories, each with its explanation, and the proof."""
+    validation.require_limit("limit", limit)
+    return _rank_and_load(deps, request, _gather_for_search(deps, request), limit)
+
+
 def _gather_for_search(deps: Dependencies, request: RecallRequest) -> "Evidence":
     """Collect evidence for a search, which shows only the best few.
 
@@ -236,7 +266,7 @@ def _gather_for_search(deps: Dependencies, request: RecallRequest) -> "Evidence"
         remote_vectors=request.view.present and isinstance(deps.store, VectorSearch),
         use_index=request.exact is Exact.PREFERRED,
     )
-    return _gather_fields(deps, replace(request, view=view), request.profile.fields)
+    return gather(deps, replace(request, view=view), request.profile.fields)
 
 
 def _rank_and_load(deps: Dependencies, request: RecallRequest, evidence: "Evidence", limit: int) -> Ranking:
@@ -282,6 +312,35 @@ def _fetch_similarities(
         return pruned
 
 
+def search_below(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
+    """Return the best `limit` memories that belong to the scope or to a scope below it."""
+    validation.require_limit("limit", limit)
+    scopes = deps.store.scopes(request.scope) or [request.scope]
+    requests = (replace(request, view=replace(request.view, scope=scope)) for scope in scopes)
+    merged = merge(*(_search_own(deps, one, limit) for one in requests))
+    excluded = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
+    return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, excluded))
+
+
+def _search_own(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
+    """Return the best of the scope's own memories.
+
+    Memories that other scopes share may rank before them, so it ranks deeper until there are enough.
+    """
+    evidence = _gather_for_search(deps, request)
+    depth = limit
+    while True:
+        ranking = _rank_and_load(deps, request, evidence, depth)
+        own = tuple(one for one in ranking if one.memory.scope == request.scope)
+        if len(own) >= limit or len(ranking) < depth:
+            return replace(ranking, scored=own[:limit])
+        depth = min(depth * _DEEPENING_FACTOR, validation.MAX_LIMIT)
+
+
+_DEEPENING_FACTOR = 4
+"""How much deeper to rank if too few results belong to the scope itself."""
+
+
 def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
     """Explain at which step a memory is recalled or left out, and what would change the result."""
     validation.require_limit("depth", depth)
@@ -300,7 +359,7 @@ def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Bud
     barrier = barrier or _find_filter_barrier(memory, request)
     if barrier is not None:
         return _explain_barred(memory, request, barrier)
-    ranking = _rank_with_pinned(deps, request, evidence, depth)
+    ranking = rank_for_context(deps, request, evidence, depth)
     reason = why_in_evidence(memory_id, evidence.of_kinds(request.kinds), request.profile, request.at, limit=depth)
     position = next((position for position, scored in enumerate(ranking, start=1) if scored.id == id), None)
     if position is not None:
@@ -347,66 +406,3 @@ def count_served(deps: Dependencies, scope: Scope, served: Iterable[Scored | str
 
 def _id_of(one: Scored | str) -> MemoryId:
     return one.id if isinstance(one, Scored) else MemoryId(validation.require_text("handed", one))
-
-
-def make_context_record(
-    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "Evidence", depth: int
-) -> ContextRecord:
-    """Return the record of a context made from this evidence."""
-    ranking = context.ranking
-    has_every_kind = len(request.kinds) == len(Kind)
-    return ContextRecord(
-        id=context.id or "",
-        scope=request.scope,
-        made_at=request.made_at,
-        at=request.at,
-        commit=evidence.snapshot.commit,
-        known_at=request.view.known_at,
-        question=() if request.query is None else request.query.turns,
-        profile=ranking.profile,
-        version=ranking.version,
-        formula=json.dumps(profile_to_document(request.profile)),
-        tokens=context.tokens,
-        budget=context.budget.tokens,
-        depth=depth,
-        past=request.view.past,
-        kinds=() if has_every_kind else tuple(sorted(kind.value for kind in request.kinds)),
-        levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.view.levels or ())),
-        marker=context.marker,
-        packed=tuple(PackedEntry(scored.id, float(scored.score)) for scored in context.packed),
-        omitted=tuple(
-            OmittedEntry(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
-        ),
-        excluded=dict(ranking.excluded),
-        making=_make_recipe(deps, context, request, evidence),
-    )
-
-
-def read_formula(text: str) -> ProfileDocument:
-    """Read the profile document in a context record; raise ProfileError if it is not one."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ProfileError(str(error)) from error
-    if not isinstance(document, dict):
-        raise ProfileError(f"{show(document)} is not a profile")
-    return document
-
-
-def _make_recipe(deps: Dependencies, context: Context, request: "RecallRequest", evidence: "Evidence") -> ContextRecipe:
-    budget, vectors = context.budget, evidence.query_vectors
-    return ContextRecipe(
-        present=request.view.present,
-        reserves={kind.value: room for kind, room in budget.reserves.items()},
-        items=budget.items,
-        pinned_share=budget.pinned_share,
-        counter=deps.count_tokens.name,
-        analyser=tokenizer.VERSION,
-        naming=entities.VERSION,
-        encoder=None if request.query is None else deps.encoder,
-        directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
-        directed=evidence.similarity_count,
-        packed=len(context.packed),
-        omitted=len(context.omitted),
-        text=hashlib.sha256(context.text.encode()).hexdigest(),
-    )
