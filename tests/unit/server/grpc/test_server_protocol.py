@@ -19,7 +19,7 @@ from recollect.server.grpc.server import METHODS, SERVICE, camel_case
 from tests.tables import table
 
 PROTO = Path(__file__).parents[4] / "proto" / "recollect" / "v1" / "recollect.proto"
-NUMBERS = Path(__file__).with_name("numbers.json")
+NUMBERS = PROTO.with_name("numbers.json")
 SCALARS = {
     FieldDescriptor.TYPE_STRING: "text",
     FieldDescriptor.TYPE_BOOL: "truth",
@@ -150,7 +150,7 @@ def test_the_number_of_a_field_never_changes() -> None:
         if numbers.get(message, {}).get(name) != number
     ]
     assert changed == []
-    assert numbers == known, f"write what is new into {NUMBERS.name}"
+    assert numbers == known, "run scripts/generate"
 
 
 def test_a_message_that_repeats_another_has_its_numbers() -> None:
