@@ -130,7 +130,7 @@ def _content(text: str) -> Row:
         content_hash(text),
         terms,
         tokenizer.VERSION,
-        entity_links.encode_names(None, text),
+        entity_links.find_stored_names(None, text),
         entities.VERSION,
     )
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from recollect.model import changeset
 from recollect.model.archive import ArchiveInfo, ArchiveItem, ErasedRows, ImportReport, Lineage, ResidueSearch, Stats
 from recollect.model.context import ContextRecord, Sign, Usage, Use, Vote
 from recollect.model.conversation import ConversationTurn, Extraction, LlmUsage
@@ -130,54 +131,26 @@ class WriteTransaction(Protocol):
         """Return the scope's own memory with this id, whatever its status."""
         ...
 
-    def sayings(self, memory: Memory) -> list[Memory]:
-        """Return the scope's memories that say the same, verbatim or paraphrased, in any status.
-
-        Memories of another topic are left out. Active ones come first, then those of the memory's own topic, then the
-        oldest. At most `validation.MAX_NEIGHBORS` of them.
-        """
+    def version(
+        self, scope: Scope, id: MemoryId, *, before: int | None = None
+    ) -> "tuple[Memory, Vector | None] | None":
+        """Return the scope's own memory and its vector, as they are or as they were before a commit."""
         ...
 
-    def said_before(self, memory: Memory) -> list[Memory]:
-        """Return the scope's memories whose earlier versions had exactly this text.
-
-        In the order in which they were stored; at most `validation.MAX_NEIGHBORS`.
-        """
+    def neighbors(self, query: changeset.NeighborQuery) -> changeset.Neighbors:
+        """Return the stored memories with a memory's id, text, topic or subject, like `Store.neighbors`."""
         ...
 
-    def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
-        """Return the scope's memories of a subject that had not ended at a moment.
-
-        They are active or superseded. Active ones come first, then by when they began to be valid; at most
-        `validation.MAX_NEIGHBORS`.
-        """
-        ...
-
-    def standing_since(self, memory: Memory) -> datetime | None:
-        """Return when the memory got its present status, by the store's own clock."""
-        ...
-
-    def direction(self, memory: Memory) -> "Vector | None":
-        """Return the vector of the memory's present text."""
-        ...
-
-    def echoed(self, memory: Memory, at: datetime) -> bool:
-        """Return whether an echo of the memory is recorded for exactly this moment."""
-        ...
-
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        """Return the scope's active memory with this topic key."""
-        ...
-
-    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        """Return the record of an idempotency key of the scope."""
-        ...
-
-    def put(self, memory: Memory, vector: "Vector | None") -> Memory:
+    def put(self, memory: Memory, vector: "Vector | None" = None, index: changeset.IndexEntry | None = None) -> Memory:
         """Store the memory, as a new version if its id exists; return it as stored.
 
-        Without a vector, a version with the same title and text keeps the former vector.
+        Without a vector, a version with the same title and text keeps the former vector. `index` is what was computed
+        from the text before the transaction; if it is missing or of another text, a new text is analyzed here.
         """
+        ...
+
+    def apply(self, changes: changeset.Changeset) -> list[Memory]:
+        """Write everything in the change set; return its memories as stored."""
         ...
 
     def timeline(
@@ -233,10 +206,6 @@ class WriteTransaction(Protocol):
 
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
         """Return the ids of the scope's own memories that this commit wrote, sorted."""
-        ...
-
-    def before(self, scope: Scope, id: MemoryId, commit: int) -> "tuple[Memory, Vector | None] | None":
-        """Return the scope's own memory and its vector as of before a commit, or None."""
         ...
 
     def lineage(self, scope: Scope) -> list[Lineage]:
@@ -342,10 +311,6 @@ class Store(Protocol):
         """
         ...
 
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        """Return the scope's active memory with this topic key."""
-        ...
-
     def timeline(
         self,
         scope: Scope,
@@ -381,8 +346,8 @@ class Store(Protocol):
         """Yield the records of all contexts of exactly this scope, the oldest first, then by id."""
         ...
 
-    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        """Return the record of the scope's idempotency key, if it was used."""
+    def neighbors(self, queries: Sequence[changeset.NeighborQuery]) -> list[changeset.Neighbors]:
+        """Return for each query the stored memories with a memory's id, text, topic or subject."""
         ...
 
     def scopes(self, scope: Scope | None) -> list[Scope]:

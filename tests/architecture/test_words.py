@@ -109,12 +109,12 @@ VERBS_IN_ED = {"embed"}
 OLD_NAMES = {
     "recollect.compat.observations": {"told"},
     "recollect.model.memory": {"changed", "recorded", "stored"},
-    "recollect.protocols": {"echoed", "kept", "received", "touched"},
+    "recollect.protocols": {"received", "touched"},
     "recollect.stores.postgres.store": {"received"},
-    "recollect.stores.sql.reader": {"kept", "touched"},
-    "recollect.stores.sql.writer": {"echoed", "kept", "touched"},
-    "recollect.testing.reference_store": {"kept", "touched"},
-    "recollect.testing.reference_writer": {"echoed", "kept", "touched"},
+    "recollect.stores.sql.reader": {"touched"},
+    "recollect.stores.sql.writer": {"touched"},
+    "recollect.testing.reference_store": {"touched"},
+    "recollect.testing.reference_writer": {"touched"},
 }
 """Functions of the public API and of the store protocol that keep such a name until these change."""
 

@@ -15,7 +15,16 @@ from recollect.protocols import Store, WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql.duplicate_guard import LOOKUPS_BEFORE_PRELOAD, PRELOADED_MEMORIES_PER_LOOKUP
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.builders import ENCODER, NOW, ManualClock, a_note, a_vector, visible_ids
+from recollect.testing.builders import (
+    ENCODER,
+    NOW,
+    ManualClock,
+    a_note,
+    a_vector,
+    list_duplicates,
+    list_same_subject,
+    visible_ids,
+)
 from tests.tables import check_each
 
 TEAM, ANA = "acme", "acme/ana"
@@ -93,14 +102,14 @@ def test_what_a_transaction_wrote_itself_is_known_to_it(target: str, before: int
         found = list[list[str]]()
         for number in range(MANY):
             memory = a_note(f"{number}", scope=scope, subject=f"subject {number}")
-            assert writing.sayings(memory) == writing.about(scope, f"subject {number}", NOW) == []
+            assert list_duplicates(writing, memory) == list_same_subject(writing, memory, NOW) == []
             writing.put(memory, a_vector(memory.text))
             again = a_note("again", text=memory.text, scope=scope)
             below = a_note("below", text=memory.text, scope=Scope.parse(f"{ANA}/below"))
             above = a_note("above", text=memory.text, scope=Scope.parse(TEAM))
-            about = writing.about(scope, f"subject {number}", NOW)
-            found.append([one.id for one in (*writing.sayings(again), *about)])
-            assert writing.sayings(below) == writing.sayings(above) == []
+            about = list_same_subject(writing, memory, NOW)
+            found.append([one.id for one in (*list_duplicates(writing, again), *about)])
+            assert list_duplicates(writing, below) == list_duplicates(writing, above) == []
         return found
 
     with closing(a_store(target)) as store:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.model.changeset import NeighborQuery
 from recollect.model.context import ContextRecord, Use
 from recollect.model.enums import Kind, Status
 from recollect.model.memory import Memory
@@ -28,6 +29,7 @@ from recollect.testing.builders import (
     a_context_record,
     a_note,
     a_probe,
+    a_query,
     a_vote,
     candidates,
     gather,
@@ -185,7 +187,10 @@ def test_the_same_history_is_told_alike_however_it_is_asked_about(sort: Sort) ->
 
 def named(store: Store, scope: Scope) -> object:
     """What the scope has by the only topic and by the only key there is."""
-    return store.write(lambda writing: [writing.topic(scope, "topic"), writing.kept(scope, "key")])
+    query = NeighborQuery(scope=scope, topic_key="topic", retry_key="key")
+    inside = store.write(lambda writing: writing.neighbors(query))
+    assert store.neighbors([query]) == [inside]
+    return inside
 
 
 def recorded(store: Store, scope: Scope, now: datetime) -> object:
@@ -205,11 +210,20 @@ def recorded(store: Store, scope: Scope, now: datetime) -> object:
 def looked_up(store: Store, said: Sequence[Memory]) -> object:
     """All that drafts with the words of these memories are judged by."""
 
-    def of(memory: Memory, writing: WriteTransaction) -> list[object]:
-        about = [] if memory.subject is None else writing.about(memory.scope, memory.subject, memory.created_at)
-        return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory)]
+    def of(memory: Memory) -> NeighborQuery:
+        return a_query(
+            memory,
+            id=memory.id,
+            subject=memory.subject,
+            since=memory.created_at,
+            stated_at=memory.created_at,
+            origins=memory.derived_from,
+            shared=True,
+            former=True,
+        )
 
-    return store.write(lambda writing: [of(memory, writing) for memory in said])
+    found = store.write(lambda writing: [writing.neighbors(of(memory)) for memory in said])
+    return [replace(one, vectors={id: vector.tolist() for id, vector in one.vectors.items()}) for one in found]
 
 
 SCOPE = Scope.parse("acme/ana")

@@ -7,8 +7,7 @@ from datetime import datetime
 from recollect.admission.policy import AdmissionPolicy
 from recollect.model.enums import Kind, Status, Trust
 from recollect.model.memory import Memory, MemoryId
-from recollect.text.paraphrase import have_same_meaning
-from recollect.text.updates.claims import are_compatible
+from recollect.text.updates.statements import Statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,8 @@ class Neighborhood:
     memories of its subject that have not ended when the draft begins. `inactive_since` has the time when each inactive
     memory became inactive. `forgotten_in_quarantine` has the memories that were forgotten while quarantined, in that
     state. `injection` is the part of the draft's text that reads like instructions to a model, if any. A draft that
-    `is_undated` counts as later than all of these memories, even if the clock went back.
+    `is_undated` counts as later than all of these memories, even if the clock went back. `statements` has what
+    the texts say, as far as they are parsed.
     """
 
     topic: Memory | None = None
@@ -112,6 +112,7 @@ class Neighborhood:
     forgotten_in_quarantine: Mapping[MemoryId, Memory] = field(default_factory=dict[MemoryId, Memory])
     injection: str | None = None
     is_undated: bool = False
+    statements: Statements = field(default_factory=Statements)
 
     def as_quarantined(self, memory: Memory) -> Memory:
         """Return the memory, in its quarantined state if it was forgotten in quarantine."""
@@ -140,7 +141,7 @@ def decide(proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy
                 return decision
     if neighborhood.injection is not None and policy.quarantine.enabled:
         return Quarantine(injection_reason(neighborhood.injection))
-    return decide_within_subject(proposed, neighborhood.same_subject, policy)
+    return decide_within_subject(proposed, neighborhood.same_subject, policy, neighborhood.statements)
 
 
 def decide_verbatim(
@@ -176,7 +177,7 @@ def _decide_topic(proposed: Memory, topic: Memory, neighborhood: Neighborhood, p
     quarantined = _find_known_quarantined(neighborhood, proposed)
     if quarantined is not None:
         return Quarantine(quarantine_reason(quarantined), quarantined)
-    position = _position_of_restated(topic, proposed, neighborhood.same_subject, policy, restated=False)
+    position = _position_of_restated(topic, proposed, neighborhood, policy, restated=False)
     more_trusted = topic if proposed.trust.less_than(topic.trust) else _find_more_trusted(position, proposed)
     if policy.quarantine.enabled and (more_trusted is not None or neighborhood.injection is not None):
         waiting = next(
@@ -203,7 +204,7 @@ def _decide_repeated(
     over = former.ended_by(observed_at(proposed))
     if not (over or _adds_information(proposed, former) or is_said_firsthand(proposed, former)):
         return Echo(former, reason)
-    position = _position_of_restated(former, proposed, neighborhood.same_subject, policy, restated=True)
+    position = _position_of_restated(former, proposed, neighborhood, policy, restated=True)
     if _find_more_trusted(position, proposed) is not None:
         return Echo(former, reason)
     return ReviseMemory(former, restated=True, position=position)
@@ -227,18 +228,19 @@ def _decide_repeated_inactive(
         )
     if proposed.trust.less_than(former.trust) or (neighborhood.injection is not None and policy.quarantine.enabled):
         return None
-    position = _find_position(proposed.changed(id=former.id), neighborhood.same_subject, policy)
+    state = proposed.changed(id=former.id)
+    position = _find_position(state, neighborhood.same_subject, policy, neighborhood.statements)
     return None if _find_more_trusted(position, proposed) is not None else Reactivate(former, position)
 
 
 def decide_within_subject(
-    proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy
+    proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, statements: Statements
 ) -> Admit | Supersede | InsertBefore | Quarantine:
     """Decide about a memory among those of its subject, of which one is valid at a time.
 
     The one that begins later ends the one before, unless that is more trusted.
     """
-    position = _find_position(proposed, same_subject, policy)
+    position = _find_position(proposed, same_subject, policy, statements)
     more_trusted = _find_more_trusted(position, proposed)
     if more_trusted is not None and policy.quarantine.enabled:
         return Quarantine(LESS_TRUSTED, more_trusted)
@@ -249,13 +251,14 @@ def decide_within_subject(
 
 
 def _position_of_restated(
-    former: Memory, proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, *, restated: bool
+    former: Memory, proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy, *, restated: bool
 ) -> SubjectPosition:
     """Return the position of a restated memory among the active ones of its subject."""
     since, until = merge_validity(former, proposed, restated=restated)
     observed = max(observed_at(proposed), observed_at(former))
     state = proposed.changed(id=former.id, observed_at=observed, valid_from=since, valid_until=until)
-    return _find_position(state, [one for one in same_subject if one.status is Status.ACTIVE], policy)
+    active = [one for one in neighborhood.same_subject if one.status is Status.ACTIVE]
+    return _find_position(state, active, policy, neighborhood.statements)
 
 
 def merge_validity(former: Memory, proposed: Memory, *, restated: bool) -> tuple[datetime | None, datetime | None]:
@@ -284,7 +287,9 @@ def is_older_observation(proposed: Memory, former: Memory) -> bool:
     return observed_at(proposed) < observed_at(former)
 
 
-def _find_position(memory: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy) -> SubjectPosition:
+def _find_position(
+    memory: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, statements: Statements
+) -> SubjectPosition:
     """Return the position of a memory from when it becomes valid.
 
     A memory whose validity ended earlier has no position. Memories that mean the same, or can be true at the same time,
@@ -294,7 +299,7 @@ def _find_position(memory: Memory, same_subject: Sequence[Memory], policy: Admis
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
         return SubjectPosition()
     others = [one for one in same_subject if one.id != memory.id and one.kind is not Kind.EVENT]
-    others = [one for one in others if not (have_same_meaning(one.text, memory.text) or are_compatible(one, memory))]
+    others = [one for one in others if statements.contradict(one, memory)]
     others.sort(key=lambda one: (effective_from(one), one.id))
     before = [one for one in others if effective_from(one) <= begin and not one.ended_by(begin)]
     later = [one for one in others if effective_from(one) > begin and not one.ended_by(effective_from(one))]

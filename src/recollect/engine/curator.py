@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from recollect.admission import supersession
 from recollect.admission.decision import MANUAL_QUARANTINE_PREFIX
 from recollect.admission.screening import redact_text
 from recollect.engine.dependencies import Dependencies
@@ -10,7 +11,6 @@ from recollect.engine.edit import get_own, release, write_change
 from recollect.engine.erase import find_from_source, list_from_source, source_not_found
 from recollect.engine.merge import Wording, merge_memories
 from recollect.engine.plans import undo_commit
-from recollect.engine.supersession import end_memory
 from recollect.errors import Conflict, FieldError, show
 from recollect.model import validation
 from recollect.model.draft import Changed, Receipt, Unchanged
@@ -153,7 +153,7 @@ def _supersede(deps: Dependencies, scope: Scope, old: str, by: str, ended_at: da
                 raise Conflict(
                     f"memory {show(one.id)} is {one.status.value}; only active memories supersede each other"
                 )
-        stored = writing.put(end_memory(former, successor, now, ended_at), None)
+        stored = writing.put(supersession.end_memory(former, successor, now, ended_at), None)
         return Receipt(stored.id, Changed(stored.status.value), stored)
 
     return write_change(deps, scope, old, change)

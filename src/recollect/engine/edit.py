@@ -1,11 +1,12 @@
 """Edit: revise, pin, forget, release and restore a memory; its history keeps every version."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from recollect.admission import changes, duplicates, supersession
 from recollect.admission.classify import rate_salience
 from recollect.admission.decision import (
     Admit,
@@ -15,29 +16,21 @@ from recollect.admission.decision import (
     Supersede,
     decide_within_subject,
     effective_from,
+    find_quarantined_by_hand,
     injection_reason,
+    quarantine_reason,
 )
-from recollect.admission.policy import AdmissionPolicy, SaliencePolicy
+from recollect.admission.policy import AdmissionPolicy
 from recollect.admission.prompt_injection import find_injection
 from recollect.admission.screening import screen
 from recollect.engine.dependencies import Dependencies, require_not_future
-from recollect.engine.supersession import (
-    end_memory,
-    find_quarantine_refusal,
-    find_rivals,
-    load_prior_version,
-    place_in_subject,
-    read_subject,
-    status_receipt,
-)
 from recollect.errors import Conflict, FieldError, NotFound, show
 from recollect.lifecycle.rollups import keep_metadata
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.draft import Changed, Receipt, Refused, Unchanged, Updated
 from recollect.model.enums import (
     TIMELINE_LEVELS,
     TRUST_BY_PROVENANCE,
-    UNINDEXED_LEVELS,
     Kind,
     Provenance,
     Status,
@@ -47,6 +40,8 @@ from recollect.model.enums import (
 from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
+from recollect.text.index_entry import index_memory
+from recollect.text.updates.statements import Statements
 
 if TYPE_CHECKING:
     from recollect.retrieval.vectors import Vector
@@ -121,13 +116,14 @@ def _try_revise(deps: Dependencies, scope: Scope, current: Memory, revision: Rev
     policy = deps.policy
     expected = _build_revised(current, revision, now, policy)
     vector = _resolve_vector(deps, revision, None if expected.reads_like(current) else expected.embedded_text)
+    index = index_memory(expected)
 
     def change(writing: WriteTransaction) -> Receipt | None:
         writing.adopt(deps.encoder)
         former = get_own(writing, scope, current.id)
         revised = _build_revised(former, revision, now, policy)
         objection = _find_objection(former, revised, revision) if deps.policy.quarantine.enabled else None
-        refused = None if revised.hash == former.hash else find_quarantine_refusal(writing, revised)
+        refused = None if revised.hash == former.hash else find_quarantine_refusal(writing, revised, index)
         if objection is not None:
             refused = Refused(objection, None if refused is None else refused.other)
         if refused is not None:
@@ -137,7 +133,7 @@ def _try_revise(deps: Dependencies, scope: Scope, current: Memory, revision: Rev
         if revision.vector is None and not (former.reads_like(current) and revised.reads_like(expected)):
             return None
         dated = revised if revision.at else _date_after_rivals(writing, former, revised, deps.policy)
-        return _put_revised(writing, former, dated, vector, deps.policy, now)
+        return _put_revised(writing, former, dated, vector, index, deps.policy, now)
 
     return write_change(deps, scope, current.id, change)
 
@@ -147,8 +143,11 @@ def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memor
 
     A revision is the latest statement, even if the clock went back.
     """
-    since = max(map(known_since, _find_contradicted(writing, former, revised, policy)), default=known_since(revised))
-    if revised.valid_from is not None or since <= known_since(revised):
+    since = max(
+        map(changes.known_since, _find_contradicted(writing, former, revised, policy)),
+        default=changes.known_since(revised),
+    )
+    if revised.valid_from is not None or since <= changes.known_since(revised):
         return revised
     return revised.changed(observed_at=since, updated_at=since)
 
@@ -170,6 +169,7 @@ def _put_revised(
     former: Memory,
     revised: Memory,
     vector: "Vector | None",
+    index: changeset.IndexEntry,
     policy: AdmissionPolicy,
     now: datetime,
 ) -> Receipt:
@@ -178,8 +178,9 @@ def _put_revised(
     The receipt names the last memory that it ended. The revision is refused if a memory that it contradicts has higher
     trust. It raises Conflict if one began later, since the revision would be ended at once.
     """
-    position, commit_time = SubjectPosition(), max(now, known_since(revised))
-    match decide_within_subject(revised, _find_contradicted(writing, former, revised, policy), policy):
+    position, commit_time = SubjectPosition(), max(now, changes.known_since(revised))
+    contradicted = _find_contradicted(writing, former, revised, policy)
+    match decide_within_subject(revised, contradicted, policy, Statements()):
         case Quarantine(reason, other):
             return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
         case InsertBefore(newer, _) if effective_from(newer) <= commit_time:
@@ -192,7 +193,10 @@ def _put_revised(
             position = SubjectPosition(ends)
         case Admit():
             pass
-    stored = writing.put(place_in_subject(writing, revised, position, commit_time), vector)
+    state, ended = supersession.place_in_subject(revised, position, commit_time)
+    for one in ended:
+        writing.put(one)
+    stored = writing.put(state, vector, index)
     return Receipt(stored.id, Updated(stored.revisions, position.ends[-1].id if position.ends else None), stored)
 
 
@@ -263,43 +267,6 @@ def hold(deps: Dependencies, seen: Memory, until: datetime) -> Receipt:
     return write_change(deps, seen.scope, seen.id, change)
 
 
-def next_version(
-    former: Memory,
-    text: str,
-    at: datetime,
-    *,
-    kind: Kind | None,
-    importance: float | None,
-    policy: SaliencePolicy,
-    **fields: Any,
-) -> Memory:
-    """Return the memory with a text observed at a moment, and with these fields.
-
-    Without a kind it keeps its own. Its importance never falls; its salience is computed again. An earlier moment does
-    not date it back.
-    """
-    importances = [one for one in (former.importance, importance) if one is not None]
-    kind = kind or former.kind
-    at = max(at, known_since(former))
-    same_text = text == former.text and fields.get("title", former.title) == former.title
-    return former.changed(
-        text=text,
-        kind=kind,
-        importance=max(importances, default=None),
-        salience=rate_salience(text, kind, pinned=fields.get("pinned", former.pinned), policy=policy),
-        observed_at=at,
-        updated_at=at,
-        revisions=former.revisions + 1,
-        left=former.left if same_text or former.level in UNINDEXED_LEVELS else (),
-        **fields,
-    )
-
-
-def known_since(memory: Memory) -> datetime:
-    """Return the time since which the memory has its present text."""
-    return max(memory.created_at, memory.observed_at or memory.created_at, memory.updated_at or memory.created_at)
-
-
 def require_memory_id(scope: Scope, id: str) -> MemoryId:
     """Return the id, or raise NotFound if no memory can have such an id."""
     if not validation.is_storable(validation.require_text("id", id)):
@@ -356,7 +323,7 @@ def get_own(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
 
 
 def _build_revised(former: Memory, revision: Revision, now: datetime, policy: AdmissionPolicy) -> Memory:
-    since = known_since(former)
+    since = changes.known_since(former)
     if revision.at is not None and revision.at < since:
         problem = f"{revision.at.isoformat()} is before {since.isoformat()}, the time of the present text"
         raise FieldError(f"{problem}; give a later time, or none", field="at")
@@ -384,10 +351,12 @@ def _build_revised(former: Memory, revision: Revision, now: datetime, policy: Ad
         problem = f"cannot be extended: the memory was superseded by {show(former.superseded_by)}"
         raise FieldError(f"{problem}; restore it first", field="valid_until")
     kind, importance = revision.kind, revision.importance
-    revised = next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **fields)
-    if revised.searched_text == former.searched_text or former.subject != read_subject(former, policy):
+    revised = changes.next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **fields)
+    if revised.searched_text == former.searched_text or former.subject != supersession.read_subject(former, policy):
         return revised
-    return revised.changed(subject=read_subject(revised, policy))  # the former subject was read from the former text
+    return revised.changed(
+        subject=supersession.read_subject(revised, policy)
+    )  # the former subject was read from the former text
 
 
 def _find_objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
@@ -401,19 +370,6 @@ def _find_objection(former: Memory, revised: Memory, revision: Revision) -> str 
     return None if injection is None else injection_reason(injection)
 
 
-def derive_trust_fields(
-    former: Memory, provenance: Provenance, trust: Trust, *, max_trust: Trust | None
-) -> dict[str, Any]:
-    """Return the provenance and trust of a memory's next state.
-
-    The trust is that of the caller, and at most `max_trust` if the state builds on the former one.
-    """
-    if max_trust is not None and max_trust.less_than(trust):
-        provenance, trust = former.provenance, max_trust
-    loses_voucher = trust.less_than(former.trust) and former.trust is Trust.VOUCHED and former.status is Status.ACTIVE
-    return {"provenance": provenance, "trust": trust, "remark": None if loses_voucher else former.remark}
-
-
 def _derive_reworded_trust(former: Memory, provenance: Provenance) -> dict[str, Any]:
     """Return the trust fields of a reworded memory.
 
@@ -421,7 +377,7 @@ def _derive_reworded_trust(former: Memory, provenance: Provenance) -> dict[str, 
     vouched for.
     """
     origin_trust = TRUST_BY_PROVENANCE[former.provenance] if former.trust is Trust.VOUCHED else former.trust
-    return derive_trust_fields(
+    return changes.derive_trust_fields(
         former,
         provenance,
         TRUST_BY_PROVENANCE[provenance],
@@ -476,7 +432,7 @@ def release(deps: Dependencies, scope: Scope, id: str) -> Receipt:
             )
         prior = load_prior_version(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
         released = former.changed(status=prior.status, remark=prior.remark)
-        topic = None if released.topic_key is None else writing.topic(scope, released.topic_key)
+        topic = writing.neighbors(changeset.NeighborQuery(scope=scope, topic_key=released.topic_key)).topic
         rivals = find_rivals(writing, released, deps.policy)
         if topic is not None and topic.id != released.id:
             rivals.append(topic)
@@ -488,13 +444,15 @@ def release(deps: Dependencies, scope: Scope, id: str) -> Receipt:
 def _put_among_rivals(writing: WriteTransaction, memory: Memory, now: datetime, rivals: Sequence[Memory]) -> Receipt:
     """Write a memory among its rivals: it ends earlier ones, and a later one ends it."""
     if memory.status is not Status.ACTIVE:
-        return status_receipt(writing.put(memory, None))
+        return supersession.status_receipt(writing.put(memory, None))
     ordered = sorted({one.id: one for one in rivals}.values(), key=lambda one: (effective_from(one), one.id))
     earlier = [one for one in ordered if effective_from(one) <= effective_from(memory)]
     for one in earlier:
-        writing.put(end_memory(one, memory, now), None)
+        writing.put(supersession.end_memory(one, memory, now), None)
     later = next((one for one in ordered if effective_from(one) > effective_from(memory)), None)
-    return status_receipt(writing.put(memory if later is None else end_memory(memory, later, now), None), earlier)
+    return supersession.status_receipt(
+        writing.put(memory if later is None else supersession.end_memory(memory, later, now), None), earlier
+    )
 
 
 def _reinstate(deps: Dependencies, writing: WriteTransaction, former: Memory, now: datetime) -> Receipt:
@@ -505,15 +463,60 @@ def _reinstate(deps: Dependencies, writing: WriteTransaction, former: Memory, no
     rivals = [*find_rivals(writing, restored, deps.policy), *([] if successor is None else [successor])]
     ended = {one.id: one for one in rivals if one.status is Status.ACTIVE}
     for one in ended.values():
-        writing.put(end_memory(one, restored, now), None)
-    return status_receipt(writing.put(restored, None), list(ended.values()))
+        writing.put(supersession.end_memory(one, restored, now), None)
+    return supersession.status_receipt(writing.put(restored, None), list(ended.values()))
 
 
 def _find_original_end(writing: WriteTransaction, former: Memory) -> datetime | None:
     """Return the end of validity from before the replacement, unless it has changed since."""
-    replaced, earlier = former, writing.before(former.scope, former.id, former.commit or 0)
+    replaced, earlier = former, writing.version(former.scope, former.id, before=former.commit or 0)
     while earlier is not None and earlier[0].superseded_by is not None:
-        replaced, earlier = earlier[0], writing.before(former.scope, former.id, earlier[0].commit or 0)
+        replaced, earlier = earlier[0], writing.version(former.scope, former.id, before=earlier[0].commit or 0)
     if former.valid_until != replaced.valid_until:
         return former.valid_until
     return None if earlier is None else earlier[0].valid_until
+
+
+def find_rivals(writing: WriteTransaction, memory: Memory, policy: AdmissionPolicy) -> list[Memory]:
+    """Return the other active memories of the subject that are valid at the same time, by start."""
+    if memory.subject is None or not supersession.is_exclusive(memory, policy):
+        return []
+    query = changeset.NeighborQuery(scope=memory.scope, subject=memory.subject, since=effective_from(memory))
+    return supersession.filter_overlapping(memory, writing.neighbors(query).same_subject.get(memory.subject, ()))
+
+
+def load_prior_version(writing: WriteTransaction, memory: Memory, statuses: Collection[Status]) -> Memory:
+    """Return the last version without one of these statuses; if there is none, the memory as active."""
+    version = memory
+    while version.status in statuses:
+        earlier = writing.version(version.scope, version.id, before=version.commit or 0)
+        if earlier is None:
+            return memory.changed(status=Status.ACTIVE, remark=None)
+        version, _ = earlier
+    return version
+
+
+def get_vector(writing: WriteTransaction, memory: Memory) -> "Vector | None":
+    """Return the vector of the memory's present text."""
+    version = writing.version(memory.scope, memory.id)
+    return None if version is None else version[1]
+
+
+def query_duplicates(memory: Memory, index: changeset.IndexEntry) -> changeset.NeighborQuery:
+    """Return the query for the memories of the scope that say the same; records of events and periods have none."""
+    hash = None if memory.level is not None else index.hash
+    return changeset.NeighborQuery(
+        scope=memory.scope, hash=hash, paraphrase_key=index.paraphrase_key, topic_key=memory.topic_key
+    )
+
+
+def find_quarantine_refusal(writing: WriteTransaction, proposed: Memory, index: changeset.IndexEntry) -> Refused | None:
+    """Return a refusal if an operator quarantined the same text, even if that was forgotten later."""
+    index = index if index.describes(proposed) else index_memory(proposed)
+    neighbors = writing.neighbors(query_duplicates(proposed, index))
+    former = [duplicates.as_before_forgotten(one, neighbors) for one in neighbors.duplicates]
+    quarantined = find_quarantined_by_hand(former, proposed)
+    duplicate = next(
+        (one for one in neighbors.duplicates if quarantined is not None and one.id == quarantined.id), None
+    )
+    return None if duplicate is None else Refused(quarantine_reason(duplicate), duplicate.id)

@@ -2,18 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from recollect.admission import duplicates
 from recollect.admission.decision import injection_reason
 from recollect.admission.policy import AdmissionPolicy
 from recollect.admission.prompt_injection import find_injection
 from recollect.admission.screening import ScreenedT, screen
-from recollect.engine.admit import check_retry_key
 from recollect.engine.contexts import filter_known_contexts, record_success, require_known_contexts
 from recollect.engine.dependencies import Dependencies, require_not_future
+from recollect.engine.edit import query_duplicates
 from recollect.engine.remember import remember_all
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, show
 from recollect.lifecycle.episodes import (
@@ -23,13 +24,14 @@ from recollect.lifecycle.episodes import (
     lesson_confidence,
     read_outcome,
 )
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.draft import Created, Draft, IdempotencyRecord, Receipt, Refused, Unchanged
 from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Level, Provenance, Status, Trust, lowest_trust
 from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Outcome, Result, render_action
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
+from recollect.text.index_entry import index_memory
 
 OPEN_EPISODE_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
 """The statuses of an open episode."""
@@ -95,11 +97,12 @@ def start_episode(deps: Dependencies, draft: Draft) -> Memory:
     now = deps.now()
     draft = screen_field(deps, draft, "task")
     memory = _build_episode(deps, draft, now)
-    earlier = _find_retried(deps.store.kept, draft, now)
+    (neighbors,) = deps.store.neighbors([_query_retry(draft)])
+    earlier = _find_retried(neighbors, draft, now)
     vector = deps.embed([memory.embedded_text], "memory")[0] if earlier is None else None
 
     def change(writing: WriteTransaction) -> Memory:
-        retried = _find_retried(writing.kept, draft, now)
+        retried = _find_retried(writing.neighbors(_query_retry(draft)), draft, now)
         if retried is not None:
             return get_own_episode(writing, draft.scope, retried)
         writing.adopt(deps.encoder)
@@ -142,7 +145,7 @@ def record_action(deps: Dependencies, action: ActionDraft) -> Memory:
 
     def change(writing: WriteTransaction) -> Memory:
         episode = get_own_episode(writing, scope, id)
-        if _find_retried(writing.kept, action, now) is not None:
+        if _find_retried(writing.neighbors(_query_retry(action)), action, now) is not None:
             return episode
         if read_outcome(episode) is not None or episode.status not in OPEN_EPISODE_STATUSES:
             raise Conflict(f"episode {show(id)} has ended; start a new one")
@@ -329,7 +332,7 @@ def _end_episode(
 
 def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | None:
     """Return the run that completed an episode; a later run may have written its present version."""
-    while (earlier := writing.before(episode.scope, episode.id, episode.commit or 0)) is not None:
+    while (earlier := writing.version(episode.scope, episode.id, before=episode.commit or 0)) is not None:
         if read_outcome(earlier[0]) is None:
             break
         episode = earlier[0]
@@ -340,8 +343,9 @@ def _load_known_lessons(writing: WriteTransaction, episode: Memory, outcome: Out
     """Return a receipt for the present memory of each lesson, which may have been reworded or archived since."""
     receipts = []
     for text in (*outcome.lessons, *outcome.failure_modes):
-        duplicates = writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None))
-        lesson = next((one for one in duplicates if one.status in OPEN_EPISODE_STATUSES), None)
+        wanted = episode.changed(text=text, kind=Kind.LEARNING, level=None)
+        known = writing.neighbors(query_duplicates(wanted, index_memory(wanted))).duplicates
+        lesson = next((one for one in known if one.status in OPEN_EPISODE_STATUSES), None)
         missing = Receipt(None, Refused("no memory has this text any more"), None)
         receipts.append(missing if lesson is None else Receipt(lesson.id, Unchanged(), lesson))
     return receipts
@@ -414,11 +418,13 @@ def quarantine_if_injected(memory: Memory, texts: Sequence[str], policy: Admissi
     )
 
 
-def _find_retried(
-    kept: Callable[[Scope, str], IdempotencyRecord | None], draft: Draft | ActionDraft, now: datetime
-) -> MemoryId | None:
+def _query_retry(draft: Draft | ActionDraft) -> changeset.NeighborQuery:
+    return changeset.NeighborQuery(scope=draft.scope, retry_key=draft.key)
+
+
+def _find_retried(neighbors: changeset.Neighbors, draft: Draft | ActionDraft, now: datetime) -> MemoryId | None:
     """Return the memory that the same call stored earlier under its key."""
-    record = None if draft.key is None else check_retry_key(kept(draft.scope, draft.key), draft, now)
+    record = duplicates.check_retry_key(neighbors.retried, draft, now)
     return None if record is None else record.memory
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from recollect.admission.policy import AdmissionPolicy
 from recollect.engine.dependencies import Dependencies
-from recollect.engine.edit import memory_not_found
-from recollect.engine.supersession import find_rivals, load_prior_version
+from recollect.engine.edit import find_rivals, load_prior_version, memory_not_found, query_duplicates
 from recollect.errors import NotFound, show
 from recollect.model import validation
 from recollect.model.archive import ErasedRows, ErasureReceipt, Lineage, ResidueSearch
@@ -15,6 +14,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import SupportsForget, WriteTransaction
 from recollect.text import tokenizer
+from recollect.text.index_entry import index_memory
 
 USAGE = "give exactly one of id=, source= and everything=True"
 
@@ -175,7 +175,7 @@ def _is_recalled_by_successor(writing: WriteTransaction, memory: Memory) -> bool
 
 def _load_first_version(writing: WriteTransaction, memory: Memory) -> Memory:
     """Return the first version of the memory."""
-    while (earlier := writing.before(memory.scope, memory.id, memory.commit or 0)) is not None:
+    while (earlier := writing.version(memory.scope, memory.id, before=memory.commit or 0)) is not None:
         memory, _ = earlier
     return memory
 
@@ -194,11 +194,11 @@ def _can_be_restored(
 
     Memories restored in the same transaction do not count, unless they have exactly the same text.
     """
-    duplicates = [one for one in writing.sayings(memory) if one.status is Status.ACTIVE]
+    neighbors = writing.neighbors(query_duplicates(memory, index_memory(memory)))
+    duplicates = [one for one in neighbors.duplicates if one.status is Status.ACTIVE]
     if any(one.hash == memory.hash or one.id not in restored for one in duplicates):
         return False
-    topic_is_taken = memory.topic_key is not None and writing.topic(memory.scope, memory.topic_key) is not None
-    return memory.status is Status.ACTIVE and not topic_is_taken and not find_rivals(writing, memory, policy)
+    return memory.status is Status.ACTIVE and neighbors.topic is None and not find_rivals(writing, memory, policy)
 
 
 def _run_erase(deps: Dependencies, scope: Scope, change: Callable[[WriteTransaction], _EraseResult]) -> ErasureReceipt:

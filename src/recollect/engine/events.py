@@ -8,20 +8,22 @@ import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 from uuid import UUID
 
+from recollect.admission import changes
 from recollect.admission.classify import rate_salience
 from recollect.admission.decision import injection_reason
 from recollect.admission.policy import QuarantinePolicy
 from recollect.admission.prompt_injection import find_injection
+from recollect.admission.proposal import Proposal
 from recollect.admission.screening import screen
-from recollect.engine.admit import Proposal, find_known_events, unindexed_verdict
 from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.engine.edit import memory_not_found, require_memory_id
 from recollect.engine.extract import ExtractionResult, extract
+from recollect.engine.novelty import find_known_events
 from recollect.errors import (
     Conflict,
     FieldError,
@@ -43,6 +45,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.timeline import GripExpansion, TimelineNode, TimelinePage
 from recollect.protocols import ProgressListener, WriteTransaction
+from recollect.text.index_entry import index_memory
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME_STEP = timedelta(microseconds=1)
@@ -73,18 +76,19 @@ def observe(deps: Dependencies, events: Sequence[ConversationTurn], origin: Even
     ids = [one.memory.id for one in proposals if not isinstance(one, Refused)]
     known = {one.id for one in deps.store.get(scope, ids)} if ids else set[MemoryId]()
 
-    new_proposals = [one for one in proposals if not isinstance(one, Refused) and one.memory.id not in known]
-    _separate_times(deps, new_proposals)
-    vectors = deps.embed([one.memory.embedded_text for one in new_proposals], "memory")
-    for one, vector in zip(new_proposals, vectors, strict=True):
-        one.vector = vector
-    if deps.policy.novelty.enabled:
-        find_known_events(deps, new_proposals, now)
+    new = [one for one in proposals if not isinstance(one, Refused) and one.memory.id not in known]
+    new = _separate_times(deps, new)
+    vectors = deps.embed([one.memory.embedded_text for one in new], "memory")
+    new = [replace(one, vector=vector) for one, vector in zip(new, vectors, strict=True)]
+    prepared = iter(find_known_events(deps, new, now))
+    proposals = [one if isinstance(one, Refused) or one.memory.id in known else next(prepared) for one in proposals]
 
     def change(writing: WriteTransaction) -> list[Receipt]:
         writing.adopt(deps.encoder)
-        receipts = (_put_event(writing, one, deps.policy.quarantine) for one in proposals if isinstance(one, Proposal))
-        return [Receipt(None, one, None) if isinstance(one, Refused) else next(receipts) for one in proposals]
+        return [
+            Receipt(None, one, None) if isinstance(one, Refused) else _put_event(writing, one, deps.policy.quarantine)
+            for one in proposals
+        ]
 
     return deps.store.write(change)
 
@@ -98,15 +102,16 @@ def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[dat
     ]
 
 
-def _separate_times(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
-    """Move events of the same moment apart by a microsecond, so that they keep their order."""
+def _separate_times(deps: Dependencies, proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Return the events with those of the same moment apart by a microsecond, so that they keep their order."""
     if not proposals:
-        return
+        return []
     moments = [one.memory.created_at for one in proposals]
     until = max(moments) + len(proposals) * _TIME_STEP + _MILLISECOND
     scope = proposals[0].memory.scope
     stored = deps.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
     taken, next_free = {one.created_at for one in stored}, dict[datetime, datetime]()
+    separated = list[Proposal]()
     for one in proposals:
         at = one.memory.created_at
         unique = next_free.get(at, at)
@@ -114,8 +119,11 @@ def _separate_times(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
             unique += _TIME_STEP
         taken.add(unique)
         next_free[at] = unique + _TIME_STEP
+        memory = one.memory
         if unique != at:
-            one.memory = one.memory.changed(created_at=unique, observed_at=unique, updated_at=unique)
+            memory = memory.changed(created_at=unique, observed_at=unique, updated_at=unique)
+        separated.append(replace(one, memory=memory))
+    return separated
 
 
 def _propose_event(
@@ -155,7 +163,12 @@ def _propose_event(
         source=draft.source,
         metadata=draft.metadata or {},
     )
-    return Proposal(draft, memory, screened.redacted)
+    injection = None
+    if memory.trust.less_than(Trust.STATED):  # instructions may come from others than the user
+        injection = find_injection(memory.text) or find_injection(memory.speaker or "")
+    return Proposal(
+        draft=draft, memory=memory, index=index_memory(memory), redacted=screened.redacted, injection=injection
+    )
 
 
 def make_event_id(draft: Draft, role: Role, at: datetime, repetition: int) -> MemoryId:
@@ -181,15 +194,12 @@ def _put_event(writing: WriteTransaction, proposal: Proposal, policy: Quarantine
             raise Conflict(f"id {show(memory.id)} is already used by a different memory; use another id, or none")
         return Receipt(known.id, Unchanged(), known, proposal.redacted)
     state, verdict = memory, cast("Verdict", Created())
-    injection = None
-    if policy.enabled and memory.trust.less_than(Trust.STATED):  # instructions may come from others than the user
-        injection = find_injection(memory.text) or find_injection(memory.speaker or "")
-    if injection is not None:
-        remark = injection_reason(injection)
+    if proposal.injection is not None and policy.enabled:
+        remark = injection_reason(proposal.injection)
         state, verdict = memory.changed(status=Status.QUARANTINED, remark=remark), Quarantined(remark)
     elif proposal.similar_event is not None:
-        state, verdict = memory.changed(indexed=False), unindexed_verdict(*proposal.similar_event)
-    stored = writing.put(state, proposal.vector)
+        state, verdict = memory.changed(indexed=False), changes.unindexed_verdict(*proposal.similar_event)
+    stored = writing.put(state, proposal.vector, proposal.index)
     return Receipt(stored.id, verdict, stored, proposal.redacted)
 
 

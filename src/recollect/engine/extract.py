@@ -17,7 +17,7 @@ from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.engine.remember import BeforeWrite, do_nothing, remember_all
 from recollect.errors import FieldError, show, show_name, suggest
 from recollect.fork_safety import ForkSafeLock, register_fork_aware
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.conversation import (
     MAX_EXTRACTS,
     PROVENANCE_BY_ROLE,
@@ -27,13 +27,13 @@ from recollect.model.conversation import (
     RejectedExtract,
     Role,
 )
-from recollect.model.draft import Draft, IdempotencyRecord, Receipt, Refused, Unchanged
+from recollect.model.draft import Draft, Receipt, Refused, Unchanged
 from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Provenance, Status, Trust, lowest_trust, parse_choice
 from recollect.model.format import format_count, shorten
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.protocols import WriteTransaction
 from recollect.text.grounding import is_grounded
+from recollect.text.paraphrase import paraphrase_key
 
 _TURN_FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "id")
 
@@ -305,20 +305,16 @@ def answer_known_drafts(deps: Dependencies, drafts: Sequence[Draft]) -> list[Rec
     """
     if not drafts:
         return []
-    lookups = [_make_lookup_memory(deps, draft) for draft in drafts]
-
-    def read(writing: WriteTransaction) -> list[list[_KnownMemory]]:
-        return [_load_sayings(writing, draft, memory) for draft, memory in zip(drafts, lookups, strict=True)]
-
-    known = deps.store.write(read)
+    neighbors = deps.store.neighbors([_query_known(deps, draft) for draft in drafts])
+    known = [_list_known(found) for found in neighbors]
     answers = [_make_answer(deps, draft, memories) for draft, memories in zip(drafts, known, strict=True)]
     reworded = {} if deps.extractor.verbatim or all(answers) else _load_by_quote(deps, drafts)
     return [answer or _answer_reworded(draft, reworded) for draft, answer in zip(drafts, answers, strict=True)]
 
 
-def _make_lookup_memory(deps: Dependencies, draft: Draft) -> Memory:
-    """Return a memory with the text that the draft would be stored with."""
-    return Memory(
+def _query_known(deps: Dependencies, draft: Draft) -> changeset.NeighborQuery:
+    """Return the query for memories that have, or had, the text that the draft would be stored with."""
+    memory = Memory(
         id=MemoryId("lookup"),
         scope=draft.scope,
         text=redact_text(draft.text, deps.policy.secrets),
@@ -326,19 +322,26 @@ def _make_lookup_memory(deps: Dependencies, draft: Draft) -> Memory:
         kind=draft.kind or Kind.OBSERVATION,
         speaker=draft.speaker,
     )
+    return changeset.NeighborQuery(
+        scope=draft.scope,
+        hash=memory.hash,
+        paraphrase_key=paraphrase_key(memory),
+        retry_key=draft.key,
+        stated_at=draft.at,
+        former=True,
+    )
 
 
-def _load_sayings(writing: WriteTransaction, draft: Draft, memory: Memory) -> list[_KnownMemory]:
+def _list_known(neighbors: changeset.Neighbors) -> list[_KnownMemory]:
     """Return the memories that say the same, active ones first, and the memory stored under the key."""
-    record: IdempotencyRecord | None = None if draft.key is None else writing.kept(draft.scope, draft.key)
-    keyed = None if record is None else writing.get(draft.scope, record.memory)
-    candidates = (*writing.sayings(memory), *writing.said_before(memory), *([] if keyed is None else [keyed]))
+    keyed = neighbors.retried_memory
+    candidates = (*neighbors.duplicates, *neighbors.former_duplicates, *([] if keyed is None else [keyed]))
     by_id = {one.id: one for one in candidates}
     return [
         _KnownMemory(
             one,
-            one.valid_until if one.status is Status.SUPERSEDED else writing.standing_since(one),
-            keyed is one or (draft.at is not None and writing.echoed(one, draft.at)),
+            one.valid_until if one.status is Status.SUPERSEDED else neighbors.status_since.get(one.id),
+            (keyed is not None and one.id == keyed.id) or one.id in neighbors.echoed,
         )
         for one in by_id.values()
     ]

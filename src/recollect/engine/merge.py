@@ -12,24 +12,25 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain
 from typing import TypeVar
 
+from recollect.admission import changes, supersession
 from recollect.admission.classify import rate_salience
 from recollect.admission.decision import effective_from, injection_reason
 from recollect.admission.policy import AdmissionPolicy
 from recollect.admission.prompt_injection import find_injection
 from recollect.admission.screening import screen
 from recollect.engine.dependencies import Dependencies
-from recollect.engine.edit import get_own, get_visible, known_since, memory_not_owned
-from recollect.engine.supersession import (
-    filter_overlapping,
+from recollect.engine.edit import (
     find_quarantine_refusal,
     find_rivals,
-    is_exclusive,
-    read_subject,
+    get_own,
+    get_vector,
+    get_visible,
+    memory_not_owned,
 )
 from recollect.engine.topics import load_active_memories
 from recollect.errors import Conflict, FieldError, show
 from recollect.lifecycle.consolidation import Consolidation, ConsolidationGroup, find_consolidation, raise_importance
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.draft import Created, Receipt, Refused
 from recollect.model.enums import Kind, Status, Trust
 from recollect.model.format import format_count, shorten
@@ -37,6 +38,7 @@ from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
 from recollect.model.plan import Act, Job, Plan, RetentionOverrides, Step
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
+from recollect.text.index_entry import index_memory
 
 T = TypeVar("T")
 
@@ -89,6 +91,7 @@ def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wo
     expected = build_merged(present, wording, id, policy)
     is_known_text = any(expected.reads_like(one) for one in present)
     vector = None if is_known_text else deps.embed([expected.embedded_text], "memory")[0]
+    index = index_memory(expected)
 
     def change(writing: WriteTransaction) -> Receipt | None:
         writing.adopt(deps.encoder)
@@ -97,26 +100,28 @@ def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wo
         same_text = next((one for one in sources if state.reads_like(one)), None)
         if same_text is None and (vector is None or not state.reads_like(expected)):
             return None
-        refusal = None if same_text is not None else _find_objection(writing, state, deps.policy)
+        refusal = None if same_text is not None else _find_objection(writing, state, index, deps.policy)
         if refusal is not None:
             return Receipt(None, refusal, None)
         _refuse_rival(writing, state, deps.policy)
-        merged_vector = vector if same_text is None else writing.direction(same_text)
+        merged_vector = vector if same_text is None else get_vector(writing, same_text)
         for one in sources:
             writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
-        merged = writing.put(state, merged_vector)
+        merged = writing.put(state, merged_vector, index)
         return Receipt(merged.id, Created(), merged)
 
     return deps.store.write(change)
 
 
-def _find_objection(writing: WriteTransaction, state: Memory, policy: AdmissionPolicy) -> Refused | None:
+def _find_objection(
+    writing: WriteTransaction, state: Memory, index: changeset.IndexEntry, policy: AdmissionPolicy
+) -> Refused | None:
     """Return a refusal of a text that no source has, or None."""
     is_untrusted = state.trust.less_than(Trust.STATED) and policy.quarantine.enabled
     injection = find_injection(state.searched_text) if is_untrusted else None
     if injection is not None:
         return Refused(injection_reason(injection))
-    return find_quarantine_refusal(writing, state)
+    return find_quarantine_refusal(writing, state, index)
 
 
 def _refuse_rival(writing: WriteTransaction, state: Memory, policy: AdmissionPolicy) -> None:
@@ -147,7 +152,7 @@ def build_merged(
     pinned = any(one.pinned for one in sources)
     speaker = lead.speaker if wording.text is None else _common_value(one.speaker for one in sources)
     topic_key = next((one.topic_key for one in ranked if one.topic_key is not None), None)
-    since = known_since(lead) if wording.text is None else max(known_since(one) for one in sources)
+    since = changes.known_since(lead) if wording.text is None else max(changes.known_since(one) for one in sources)
     memory = Memory(
         id=id,
         scope=lead.scope,
@@ -184,8 +189,8 @@ def build_merged(
 def _merged_subject(sources: Sequence[Memory], memory: Memory, policy: AdmissionPolicy) -> str | None:
     """Return the subject of a new text: the one all sources were given, or the one it says."""
     common = _common_value(one.subject for one in sources)
-    was_given = common is not None and common not in [read_subject(one, policy) for one in sources]
-    return common if was_given or not policy.truth.derive_subject else read_subject(memory, policy)
+    was_given = common is not None and common not in [supersession.read_subject(one, policy) for one in sources]
+    return common if was_given or not policy.truth.derive_subject else supersession.read_subject(memory, policy)
 
 
 def _check_ids(field: str, ids: Iterable[str]) -> tuple[str, ...]:
@@ -210,7 +215,7 @@ def _check_merge_source(memory: Memory) -> Memory:
 def _lead_priority(memory: Memory) -> tuple[float, datetime, str]:
     """The sort key of the lead: importance, then newness, then id."""
     importance = -1.0 if memory.importance is None else memory.importance
-    return importance, known_since(memory), memory.id
+    return importance, changes.known_since(memory), memory.id
 
 
 def _latest_end(sources: Sequence[Memory]) -> datetime | None:
@@ -319,7 +324,7 @@ def _apply_consolidation(
         state = _build_successor(members, lead, step.memory, merge_results, deps.policy)
         if digest_memory(state) != step.state:
             raise Conflict(f"memory {show(step.memory)} would now differ from the plan; plan again")
-        direction = writing.direction(lead)
+        direction = get_vector(writing, lead)
         retired = [one.changed(status=Status.CONSOLIDATED, superseded_by=step.memory) for one in members]
         written += [writing.put(one, None) for one in retired]
         written.append(writing.put(state, direction))
@@ -365,9 +370,9 @@ def _make_conflict_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], 
         same_subject = one.subject is not None and one.subject == other.subject
         return (
             same_subject
-            and is_exclusive(one, policy)
-            and is_exclusive(other, policy)
-            and bool(filter_overlapping(one, [other]))
+            and supersession.is_exclusive(one, policy)
+            and supersession.is_exclusive(other, policy)
+            and bool(supersession.filter_overlapping(one, [other]))
         )
 
     return are_in_conflict

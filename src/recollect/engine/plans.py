@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.admission import supersession
 from recollect.admission.decision import effective_from
 from recollect.admission.policy import AdmissionPolicy
 from recollect.engine import maintenance, merge
 from recollect.engine.contexts import filter_known_contexts, record_success, retract_success
 from recollect.engine.dependencies import Dependencies
+from recollect.engine.edit import find_rivals, get_vector
 from recollect.engine.episode_ops import load_actions
 from recollect.engine.erase import find_descendants
 from recollect.engine.maintenance import find_coverage_gap
-from recollect.engine.supersession import filter_overlapping, find_rivals, is_exclusive
 from recollect.errors import Conflict, FieldError, NotFound, StoreBusy, show
 from recollect.lifecycle.episodes import collect_contexts, group_actions_by_episode, read_outcome
 from recollect.model import validation
@@ -210,7 +211,7 @@ def _embed_returning(deps: Dependencies, scope: Scope, run: int) -> "dict[Memory
     def read(writing: WriteTransaction) -> list[Memory]:
         lacking = []
         for id in _list_written(writing, scope, run):
-            present, before_run = writing.get(scope, id), writing.before(scope, id, run)
+            present, before_run = writing.get(scope, id), writing.version(scope, id, before=run)
             if present is None or before_run is None or Index.VECTOR not in present.left:
                 continue
             memory, vector = before_run
@@ -242,8 +243,8 @@ class _FormerState:
 
 
 def _load_former_state(writing: WriteTransaction, scope: Scope, id: MemoryId, run: int) -> _FormerState:
-    present, after = writing.get(scope, id), writing.before(scope, id, run + 1)
-    before_run = writing.before(scope, id, run)
+    present, after = writing.get(scope, id), writing.version(scope, id, before=run + 1)
+    before_run = writing.version(scope, id, before=run)
     if present is None or after is None or not _is_unchanged_since(present, after[0]):
         if (
             present is not None
@@ -257,7 +258,7 @@ def _load_former_state(writing: WriteTransaction, scope: Scope, id: MemoryId, ru
         return _FormerState(_mark_undone(present), None, present)
     memory, vector = before_run
     _refuse_missing_successor(writing, memory)
-    same_vector = memory.reads_like(present) and _is_same_vector(vector, writing.direction(present))
+    same_vector = memory.reads_like(present) and _is_same_vector(vector, get_vector(writing, present))
     return _FormerState(memory, None if same_vector else vector, present)
 
 
@@ -317,13 +318,19 @@ def _refuse_rival(
     Another memory that was already valid before the run, and is unchanged, does not count.
     """
     memory = state.memory
-    if memory.status is not Status.ACTIVE or not is_exclusive(memory, policy) or _is_same_claim(memory, state.present):
+    if (
+        memory.status is not Status.ACTIVE
+        or not supersession.is_exclusive(memory, policy)
+        or _is_same_claim(memory, state.present)
+    ):
         return
     restored = {one.memory.id: one.memory for one in states}
     stored_rivals = [
         one for one in find_rivals(writing, memory, policy) if one.id not in restored and (one.commit or 0) > run
     ]
-    restored_rivals = filter_overlapping(memory, (one for one in restored.values() if one.subject == memory.subject))
+    restored_rivals = supersession.filter_overlapping(
+        memory, (one for one in restored.values() if one.subject == memory.subject)
+    )
     other = next(iter([*stored_rivals, *restored_rivals]), None)
     if other is not None:
         problem = f"memory {show(other.id)} of the same subject {show(memory.subject)} is valid now"
@@ -364,7 +371,7 @@ def _is_vouched_since(writing: WriteTransaction, memory: Memory) -> bool:
     """Return whether an operator vouched for the memory after it was created."""
     version = memory
     while version.trust is Trust.VOUCHED:
-        earlier = writing.before(version.scope, version.id, version.commit or 0)
+        earlier = writing.version(version.scope, version.id, before=version.commit or 0)
         if earlier is None:
             return version.provenance is not Provenance.OPERATOR
         version, _ = earlier

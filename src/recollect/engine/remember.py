@@ -1,36 +1,34 @@
 """Remember: a draft becomes a new memory, a revision, or an echo of a known memory.
 
-`keep_verbatim` stores texts verbatim under topic keys, for callers that must read back what they wrote.
+It is screened and proposed, compared with the stored memories like it, decided about, and committed. `keep_verbatim`
+stores texts verbatim under topic keys, for callers that must read back what they wrote.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
-from recollect.admission.classify import detect_importance, detect_kind, rate_salience
+from recollect.admission import duplicates, supersession
+from recollect.admission.changes import Outcome, changes_for
+from recollect.admission.decision import decide, decide_verbatim
 from recollect.admission.policy import SecretsPolicy
+from recollect.admission.proposal import Proposal, TitleChanged, propose
 from recollect.admission.screening import Screened, ScreenedT, screen, screen_value
-from recollect.engine.admit import Proposal, admit, check_retry_key, find_known_events, raises_trust
 from recollect.engine.dependencies import Dependencies, require_not_future
-from recollect.engine.supersession import read_subject
+from recollect.engine.novelty import find_known_events
 from recollect.errors import Conflict, FieldError, InvalidInput, show
-from recollect.model import validation
-from recollect.model.draft import Draft, Quarantined, Receipt, Refused
-from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Provenance, Status
-from recollect.model.memory import Memory, MemoryId, build_embedded_text
+from recollect.model import changeset, validation
+from recollect.model.draft import Draft, Quarantined, Receipt, Refused, Superseded
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
 from recollect.protocols import WriteTransaction
-from recollect.text.updates.claims import normalize_subject
-
-
-class _TitleChanged(Exception):
-    """Raised when a text was embedded with an outdated title, so that nothing is written."""
-
+from recollect.text.updates.statements import Statements
 
 BeforeWrite = Callable[[WriteTransaction], object]
 """Runs first in the transaction; if it raises, nothing is written."""
-
 
 KEEP_SECRETS_HINT = "to store it unchanged, open the store with settings={'secrets.enabled': False}"
 """The hint in the error when a draft is refused for a secret."""
@@ -55,19 +53,138 @@ def remember_all(
     With `check_verbatim`, each draft becomes the next version of its topic, even if another memory says the same, and
     is refused if anything would be redacted. The check sees all receipts before the transaction ends.
     """
-    now = deps.now()
+    now, statements = deps.now(), Statements()
     screened = [screen(draft, deps.policy.secrets) for draft in drafts]
     if check_verbatim is not None:
         for draft, one in zip(drafts, screened, strict=True):
             _refuse_redacted(draft, one, deps.policy.secrets)
-    verbatim = check_verbatim is not None
-    proposed = [None if isinstance(one, Refused) else _propose(deps, one, now, verbatim) for one in screened]
-    answers = [_find_answer(deps, one, now) for one in screened]
-    new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
+    results: list[Receipt | Proposal] = [
+        Receipt(None, one, None)
+        if isinstance(one, Refused)
+        else propose(
+            one,
+            deps.policy,
+            id=one.value.id or MemoryId(deps.new_id(now)),
+            at=require_not_future("at", one.value.at, now),
+            statements=statements,
+            is_verbatim=check_verbatim is not None,
+        )
+        for one in screened
+    ]
+    results = _look_up(deps, results, now)
+    new = [one for one in results if isinstance(one, Proposal)]
+    receipts = iter(_embed_and_commit(deps, new, now, before_write, check_verbatim) if new else [])
     if not new and before_write is not do_nothing:
         deps.store.write(before_write)
-    receipts = iter(_embed_and_write(deps, new, now, before_write, check_verbatim) if new else [])
-    return [next(receipts) if answer is None else answer for answer in answers]
+    return [one if isinstance(one, Receipt) else next(receipts) for one in results]
+
+
+def _look_up(deps: Dependencies, results: Sequence[Receipt | Proposal], now: datetime) -> list[Receipt | Proposal]:
+    """Read what proposals need before they are embedded: answers to retries, titles of topics, memories to compare.
+
+    The transaction looks the neighbors up again, since another writer may have changed them.
+    """
+    queries = [one.early_query if isinstance(one, Proposal) else None for one in results]
+    found = iter(deps.store.neighbors([query for query in queries if query is not None]))
+    titles: dict[tuple[Scope, str], str | None] = {}
+    by_subject: dict[tuple[Scope, str], Memory] = {}
+    prepared = list[Receipt | Proposal]()
+    for one, query in zip(results, queries, strict=True):
+        if isinstance(one, Receipt):
+            prepared.append(one)
+            continue
+        neighbors = changeset.Neighbors() if query is None else next(found)
+        if one.memory.subject is not None:  # it may contradict stored memories and earlier drafts
+            earlier = by_subject.setdefault((one.memory.scope, one.memory.subject), one.memory)
+            stored = chain(*neighbors.same_subject.values())
+            one.parse_statements([*stored, *([] if earlier is one.memory else [earlier])])
+        title = one.memory.title
+        if query is not None and query.topic_key is not None:  # a draft without a title gets that of its topic
+            topic = query.scope, query.topic_key
+            stored_title = None if neighbors.topic is None else neighbors.topic.title
+            title = titles[topic] = title or titles.get(topic, stored_title)
+        prepared.append(_answer_retry(one, neighbors, now) or one.with_title(title))
+    return prepared
+
+
+def _answer_retry(proposal: Proposal, neighbors: changeset.Neighbors, now: datetime) -> Receipt | None:
+    """Return the first answer to a call that is repeated with its idempotency key."""
+    draft, stored = proposal.draft, neighbors.retried_memory
+    record = duplicates.check_retry_key(neighbors.retried, draft, now)
+    if record is None or stored is None or duplicates.raises_trust(draft, stored):
+        return None
+    return Receipt(stored.id, record.verdict, stored, proposal.redacted)
+
+
+def _embed(deps: Dependencies, proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Return the proposals with their vectors: the draft's own, or the embedder's."""
+    from recollect.retrieval.vectors import normalize_vectors
+
+    embedded = deps.embed([one.embedded_text for one in proposals if one.embedded_text is not None], "memory")
+    own_vectors = [one.draft.vector for one in proposals if one.draft.vector is not None]
+    for vector in own_vectors:
+        if len(vector) != deps.encoder.dimensions:
+            raise FieldError(f"has {len(vector)} dimensions; expected a vector of {deps.encoder}", field="vector")
+    from_embedder = iter(embedded)
+    from_drafts = iter(normalize_vectors(own_vectors) if own_vectors else ())
+    return [replace(one, vector=next(from_drafts if one.embedded_text is None else from_embedder)) for one in proposals]
+
+
+def _embed_and_commit(
+    deps: Dependencies,
+    proposals: Sequence[Proposal],
+    now: datetime,
+    before_write: BeforeWrite,
+    check_verbatim: CheckReceipts | None,
+) -> list[Receipt]:
+    """Embed all proposals and write them in one transaction; embed again if a topic's title has changed."""
+    proposals = find_known_events(deps, _embed(deps, proposals), now)
+
+    def change(writing: WriteTransaction) -> list[tuple[Receipt, Outcome | None]]:
+        before_write(writing)
+        writing.adopt(deps.encoder)
+        written = list[tuple[Receipt, Outcome | None]]()
+        batch = set[MemoryId]()
+        for proposal in proposals:  # each sees what the earlier ones have written
+            written.append(_decide_and_write(deps, writing, proposal, now, batch))
+            batch.add(written[-1][0].id)
+        if check_verbatim is not None:
+            check_verbatim([receipt for receipt, _ in written])
+        return written
+
+    while True:
+        try:
+            return [_with_quotes(receipt, outcome) for receipt, outcome in deps.store.write(change)]
+        except TitleChanged as error:
+            (again,) = _embed(deps, [error.proposal.with_title(error.state.title)])
+            proposals = [again if one is error.proposal else one for one in proposals]
+
+
+def _decide_and_write(
+    deps: Dependencies, writing: WriteTransaction, proposal: Proposal, now: datetime, batch: set[MemoryId]
+) -> tuple[Receipt, Outcome | None]:
+    """Decide about one draft by the memories that this transaction sees, and write the result."""
+    draft, policy = proposal.draft, deps.policy
+    neighbors = writing.neighbors(proposal.query)
+    retried = _answer_retry(proposal, neighbors, now)
+    if retried is not None:  # another call wrote it while this one was embedding
+        return retried, None
+    if draft.id is not None and neighbors.same_id is not None:
+        raise Conflict(f"memory {show(draft.id)} already exists; revise it, or omit the id")
+    threshold = policy.duplicates.threshold_for(deps.encoder.name)
+    memory, neighborhood = duplicates.match_neighbors(proposal, neighbors, policy, threshold)
+    decision = (decide_verbatim if proposal.is_verbatim else decide)(memory, neighborhood, policy)
+    changes, outcome = changes_for(decision, proposal, memory, neighbors, policy, now, batch)
+    stored = writing.apply(changes)
+    memory = stored[-1] if stored else outcome.memory
+    return Receipt(memory.id, outcome.verdict, memory, proposal.redacted), outcome
+
+
+def _with_quotes(receipt: Receipt, outcome: Outcome | None) -> Receipt:
+    """Say in the verdict how a memory differs from the one that it replaces."""
+    if outcome is None or outcome.replaced is None or not isinstance(receipt.verdict, Superseded):
+        return receipt
+    return replace(receipt, verdict=supersession.quote_difference(receipt.verdict, outcome.replaced, receipt.memory))
 
 
 def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: SecretsPolicy) -> None:
@@ -84,143 +201,6 @@ def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: 
     raise InvalidInput(
         f"{show(draft.topic_key)} of {draft.scope} cannot be stored{why}{f'; {KEEP_SECRETS_HINT}' if allowed else ''}"
     )
-
-
-def _propose(deps: Dependencies, screened: Screened[Draft], now: datetime, verbatim: bool) -> Proposal:
-    draft = screened.value
-    memory = _build_memory(deps, draft, now)
-    estimated_importance = None
-    if memory.importance is None and deps.policy.importance.enabled:
-        estimated_importance = detect_importance(memory.text, memory.kind, deps.policy.importance)
-    origins = deps.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
-    return Proposal(
-        draft,
-        memory,
-        screened.redacted,
-        estimated_importance=estimated_importance,
-        # other scopes share these origins with this one
-        shared_trusts={one.id: one.trust for one in origins if one.scope != draft.scope},
-        is_verbatim=verbatim,
-    )
-
-
-def _find_answer(deps: Dependencies, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
-    """Return an answer that does not depend on the scope: a refusal, or the first answer to a retry."""
-    if isinstance(screened, Refused):
-        return Receipt(None, screened, None)
-    draft = screened.value
-    record = None if draft.key is None else check_retry_key(deps.store.kept(draft.scope, draft.key), draft, now)
-    memories = [] if record is None else deps.store.get(draft.scope, [record.memory])
-    if record is None or not memories or raises_trust(draft, memories[0]):
-        return None
-    return Receipt(memories[0].id, record.verdict, memories[0], screened.redacted)
-
-
-def _embed_and_write(
-    deps: Dependencies,
-    proposals: Sequence[Proposal],
-    now: datetime,
-    before_write: BeforeWrite,
-    check_verbatim: CheckReceipts | None,
-) -> list[Receipt]:
-    """Embed outside the transaction, then write; embed again if a topic's title has changed."""
-    _set_texts_to_embed(deps, proposals)
-    _set_vectors(deps, proposals)
-    if deps.policy.novelty.enabled:
-        find_known_events(deps, proposals, now)
-    threshold = deps.policy.duplicates.threshold_for(deps.encoder.name)
-
-    def change(writing: WriteTransaction) -> list[Receipt]:
-        before_write(writing)
-        writing.adopt(deps.encoder)
-        receipts = [admit(writing, proposal, deps.policy, threshold, now) for proposal in proposals]
-        if any(proposal.missing_text is not None for proposal in proposals):
-            raise _TitleChanged
-        if check_verbatim is not None:
-            check_verbatim(receipts)
-        return receipts
-
-    while True:
-        try:
-            return deps.store.write(change)
-        except _TitleChanged:
-            _embed_missing(deps, proposals)
-
-
-def _build_memory(deps: Dependencies, draft: Draft, now: datetime) -> Memory:
-    """Return the memory that the draft would become if it were new."""
-    at, policy = require_not_future("at", draft.at, now), deps.policy
-    kind = draft.kind or (detect_kind(draft.text) if policy.kind.detect else None) or Kind.OBSERVATION
-    memory = Memory(
-        id=draft.id or MemoryId(deps.new_id(now)),
-        scope=draft.scope,
-        text=draft.text,
-        created_at=at,
-        observed_at=at,
-        updated_at=at,
-        kind=kind,
-        title=draft.title,
-        tags=draft.tags,
-        session=draft.session,
-        speaker=draft.speaker,
-        topic_key=draft.topic_key,
-        subject=None if draft.subject is None else normalize_subject(draft.subject),
-        shared=draft.shared,
-        pinned=draft.pinned,
-        importance=draft.importance,
-        confidence=draft.confidence,
-        salience=rate_salience(draft.text, kind, pinned=draft.pinned, policy=policy.salience),
-        valid_from=draft.valid_from,
-        valid_until=draft.valid_until,
-        provenance=draft.provenance,
-        trust=TRUST_BY_PROVENANCE[draft.provenance],
-        source=draft.source,
-        evidence=draft.evidence,
-        derived_from=draft.derived_from,
-        metadata=draft.metadata or {},
-    )
-    subject = read_subject(memory, policy) if memory.subject is None else None
-    return memory if subject is None else memory.changed(subject=subject)
-
-
-def _set_texts_to_embed(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
-    """Set the text to embed for each proposal, with its own title or its topic's."""
-    titles: dict[tuple[Scope, str], str | None] = {}
-    for proposal in proposals:
-        memory, needs_vector = proposal.memory, proposal.draft.vector is None
-        title, topic_key = memory.title, memory.topic_key
-        if needs_vector and topic_key is not None and title is None:
-            topic = memory.scope, topic_key
-            if topic not in titles:
-                known = deps.store.topic(*topic)
-                titles[topic] = None if known is None else known.title
-            title = titles[topic]
-        if needs_vector:
-            proposal.text = build_embedded_text(title, memory.text, memory.speaker)
-        if topic_key is not None and title is not None:
-            titles[memory.scope, topic_key] = title
-
-
-def _set_vectors(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
-    """Set each proposal's vector: the draft's own, or the embedder's."""
-    from recollect.retrieval.vectors import normalize_vectors
-
-    embedded = deps.embed([one.text for one in proposals if one.text is not None], "memory")
-    own_vectors = [one.draft.vector for one in proposals if one.draft.vector is not None]
-    for vector in own_vectors:
-        if len(vector) != deps.encoder.dimensions:
-            raise FieldError(f"has {len(vector)} dimensions; expected a vector of {deps.encoder}", field="vector")
-    from_embedder = iter(embedded)
-    from_drafts = iter(normalize_vectors(own_vectors) if own_vectors else ())
-    for proposal in proposals:
-        proposal.vector = next(from_drafts if proposal.text is None else from_embedder)
-
-
-def _embed_missing(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
-    outdated = [(one, one.missing_text) for one in proposals if one.missing_text is not None]
-    vectors = deps.embed([text for _, text in outdated], "memory")
-    for (proposal, text), vector in zip(outdated, vectors, strict=True):
-        proposal.text, proposal.vector, proposal.missing_text = text, vector, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +254,8 @@ def get_kept(deps: Dependencies, scope: Scope, topic_key: str) -> Memory | None:
     """Return the scope's active memory with this topic key, if it is valid now."""
     if not validation.is_storable(validation.require_text("topic_key", topic_key)):
         return None
-    memory = deps.store.topic(scope, topic_key)
+    (neighbors,) = deps.store.neighbors([changeset.NeighborQuery(scope=scope, topic_key=topic_key)])
+    memory = neighbors.topic
     return None if memory is None or memory.ended_by(deps.now()) else memory
 
 
@@ -325,12 +306,12 @@ def _key_of(draft: Draft) -> TopicKey:
 
 
 def _get_current(writing: WriteTransaction, key: TopicKey, now: datetime) -> Memory | None:
-    memory = writing.topic(key.scope, key.topic_key)
+    memory = writing.neighbors(changeset.NeighborQuery(scope=key.scope, topic_key=key.topic_key)).topic
     return None if memory is None or memory.ended_by(now) else memory
 
 
 def _forget_under_key(writing: WriteTransaction, key: TopicKey) -> None:
-    memory = writing.topic(key.scope, key.topic_key)
+    memory = writing.neighbors(changeset.NeighborQuery(scope=key.scope, topic_key=key.topic_key)).topic
     if memory is not None:
         writing.put(memory.changed(status=Status.FORGOTTEN), None)
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import chain, islice, pairwise
 from typing import IO, AnyStr, TypeVar
 
+from recollect.admission import supersession
 from recollect.admission.decision import (
     Admit,
     InsertBefore,
@@ -27,9 +28,8 @@ from recollect.admission.policy import AdmissionPolicy, SecretsPolicy
 from recollect.engine import archive_format
 from recollect.engine.archive_format import encode_item
 from recollect.engine.dependencies import Dependencies
-from recollect.engine.supersession import is_exclusive, place_in_subject
 from recollect.errors import Conflict, FieldError, InvalidInput, StoreError, show
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.archive import (
     ArchivedMemory,
     ArchiveInfo,
@@ -46,6 +46,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import copy_with
 from recollect.protocols import ProgressListener, Store, StoreImport, WriteTransaction
+from recollect.text.updates.statements import Statements
 
 T = TypeVar("T")
 
@@ -170,7 +171,7 @@ def _note_exclusive(
     for item in items:
         if isinstance(item, ArchivedMemory):
             current = item.current
-            is_exclusive_now = current.status is Status.ACTIVE and is_exclusive(current, policy)
+            is_exclusive_now = current.status is Status.ACTIVE and supersession.is_exclusive(current, policy)
             if is_exclusive_now and writing.get(current.scope, current.id) is None:
                 new[current.id] = current
         yield item
@@ -180,16 +181,24 @@ def _place_imported(
     writing: WriteTransaction, memory: Memory, new: Container[MemoryId], policy: AdmissionPolicy, now: datetime
 ) -> None:
     """Decide about an imported memory by the memories of its subject that the scope had before."""
-    same_subject = writing.about(memory.scope, memory.subject or "", effective_from(memory))
-    match decide_within_subject(memory, [one for one in same_subject if one.id not in new], policy):
+    query = changeset.NeighborQuery(scope=memory.scope, subject=memory.subject, since=effective_from(memory))
+    same_subject = writing.neighbors(query).same_subject.get(memory.subject or "", ())
+    match decide_within_subject(memory, [one for one in same_subject if one.id not in new], policy, Statements()):
         case Quarantine(reason, _):
             writing.put(memory.changed(status=Status.QUARANTINED, remark=reason), None)
         case Supersede(old):
-            writing.put(place_in_subject(writing, memory, SubjectPosition(old), now), None)
+            _put_in_place(writing, memory, SubjectPosition(old), now)
         case InsertBefore(newer, old):
-            writing.put(place_in_subject(writing, memory, SubjectPosition(old, newer), now), None)
+            _put_in_place(writing, memory, SubjectPosition(old, newer), now)
         case Admit():
             pass
+
+
+def _put_in_place(writing: WriteTransaction, memory: Memory, position: SubjectPosition, now: datetime) -> None:
+    """Write the memory in its place among those of its subject, and those that it ends."""
+    state, ended = supersession.place_in_subject(memory, position, now)
+    for one in (*ended, state):
+        writing.put(one)
 
 
 def check_export(lines: Iterable[str], now: datetime) -> ArchiveInfo:

@@ -270,9 +270,14 @@ TEXT_OVERHEAD_BYTES = 56
 """The memory that a Python string takes beside its characters."""
 
 
-def encode_names(title: str | None, text: str) -> str:
+def encode_names(names: Iterable[str]) -> str:
     """Encode the names in a memory's text for storage, one per line."""
-    return "\n".join(find_entities(build_searched_text(title, text)))
+    return "\n".join(names)
+
+
+def find_stored_names(title: str | None, text: str) -> str:
+    """Return the names in a memory's title and text, encoded for storage."""
+    return encode_names(find_entities(build_searched_text(title, text)))
 
 
 def add_speaker_names(names: Sequence[str], speakers: Sequence[str | None]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from recollect.model import changeset
 from recollect.model.candidate import Candidate
 from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry, Use, Vote
 from recollect.model.encoder import Encoder
@@ -27,6 +28,7 @@ from recollect.retrieval.eligibility import View
 from recollect.retrieval.evidence import Evidence, retrieve
 from recollect.retrieval.query import QueryAnalysis
 from recollect.retrieval.vectors import Vector, Vectors, cosines, normalize_vector
+from recollect.text.paraphrase import paraphrase_key
 from recollect.text.tokenizer import tokenize
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -259,5 +261,27 @@ def find_candidate(found: Evidence, id: str) -> Candidate:
 
 def find_duplicate(writing: WriteTransaction, memory: Memory) -> Memory | None:
     """Return the active memory with exactly the same text, if there is one."""
-    found = [one for one in writing.sayings(memory) if one.hash == memory.hash and one.status is Status.ACTIVE]
-    return found[0] if found else None
+    duplicates = list_duplicates(writing, memory)
+    return next((one for one in duplicates if one.hash == memory.hash and one.status is Status.ACTIVE), None)
+
+
+def list_duplicates(writing: WriteTransaction, memory: Memory) -> list[Memory]:
+    """Return the memories of its scope that say the same as the memory."""
+    return list(writing.neighbors(a_query(memory)).duplicates)
+
+
+def list_same_subject(writing: WriteTransaction, memory: Memory, since: datetime | None = None) -> list[Memory]:
+    """Return the memories of its subject that had not ended by then, or when the memory was created."""
+    query = changeset.NeighborQuery(scope=memory.scope, subject=memory.subject, since=since or memory.created_at)
+    return list(writing.neighbors(query).same_subject.get(memory.subject or "", ()))
+
+
+def a_query(memory: Memory, **given: Any) -> changeset.NeighborQuery:
+    """Return the query for what has the memory's text or topic; a record with a level has no duplicates."""
+    fields: dict[str, Any] = {
+        "scope": memory.scope,
+        "hash": memory.hash if memory.level is None else None,
+        "paraphrase_key": paraphrase_key(memory),
+        "topic_key": memory.topic_key,
+    }
+    return changeset.NeighborQuery(**{**fields, **given})

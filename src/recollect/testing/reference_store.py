@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from recollect.errors import RecollectError
 from recollect.fork_safety import ForkSafeLock
+from recollect.model import changeset
 from recollect.model.archive import MAX_NAMED_SCOPES, ArchiveInfo, ArchiveItem, Lineage, ResidueSearch, Stats
 from recollect.model.context import NO_USAGE, SIGN_USES, ContextRecord, Sign, Usage, Use, Vote, select_current_votes
-from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
 from recollect.model.memory import Memory, MemoryId
@@ -25,9 +25,10 @@ from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.eligibility import RECALLABLE_STATUSES, View
 from recollect.retrieval.scope_columns import UNINDEXED_STATUS, ColumnsVersion, MemoryRow, ScopeColumns
 from recollect.retrieval.snapshot import MergedColumns, Snapshot
+from recollect.stores.sql.neighbors import find_neighbors
 from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.testing.reference_state import MemoryVersion, ReferenceState, can_see
-from recollect.testing.reference_writer import ReferenceWriter
+from recollect.testing.reference_writer import ReferenceNeighbors, ReferenceWriter
 from recollect.text import questions, tokenizer
 
 T = TypeVar("T")
@@ -123,9 +124,6 @@ class ReferenceStore:
     def lineage(self, scope: Scope) -> list[Lineage]:
         return self.state.list_lineage(scope)
 
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        return self.state.find_topic(scope, topic_key)
-
     def timeline(
         self,
         scope: Scope,
@@ -154,8 +152,9 @@ class ReferenceStore:
         traces = [trace for trace in self.state.traces.values() if trace.scope == scope]
         return iter(sorted(traces, key=lambda one: (one.made_at, one.id)))
 
-    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        return self.state.idempotency_keys.get((scope, key))
+    def neighbors(self, queries: Sequence[changeset.NeighborQuery]) -> list[changeset.Neighbors]:
+        state = self.state
+        return [find_neighbors(ReferenceNeighbors(state, query), query) for query in queries]
 
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
         with self._lock.rlock:
@@ -267,7 +266,7 @@ def _column_row(number: int, version: MemoryVersion, usage: Usage) -> MemoryRow:
         memory.session,
         memory.speaker,
         memory.text[-questions.QUESTION_END_CHARS :],
-        entity_links.encode_names(memory.title, memory.text) if in_text else "",
+        entity_links.find_stored_names(memory.title, memory.text) if in_text else "",
         bm25.encode_terms(tokenizer.count_terms(memory.searched_text) if in_text else {}),
         None if version.vector is None else version.vector.astype("<f4").tobytes(),
     )

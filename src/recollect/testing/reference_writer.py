@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 
+from recollect.model import changeset, validation
 from recollect.model.archive import ArchivedMemory, ArchiveItem, ErasedRows, ImportReport, Lineage, strip_store_fields
 from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, anonymize_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
@@ -12,25 +13,11 @@ from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval.vectors import Vector, decode_vector
-from recollect.stores.sql.rows import (
-    COUNTED_USES,
-    VOTE_USES,
-    context_taken_error,
-    duplicate_text_error,
-    history_differs_error,
-    id_taken_error,
-    next_commit_time,
-    refuse_invalid_checkpoint,
-    refuse_mismatched_vector,
-    refuse_other_encoder,
-    refuse_sign_without_context,
-    refuse_unsupported_use,
-    topic_taken_error,
-)
+from recollect.stores.sql import rows
+from recollect.stores.sql.neighbors import find_neighbors
 from recollect.testing.reference_state import CommitNumber, MemoryVersion, RecordedUse, ReferenceState, can_see
-from recollect.text.paraphrase import are_paraphrases
+from recollect.text.paraphrase import NO_KEY, paraphrase_key
 
 
 class ReferenceWriter:
@@ -41,7 +28,7 @@ class ReferenceWriter:
 
     def __init__(self, state: ReferenceState, now: datetime) -> None:
         self._state = state
-        self._at = next_commit_time(now, state.commit_times[-1] if state.commit_times else None)
+        self._at = rows.next_commit_time(now, state.commit_times[-1] if state.commit_times else None)
         self._commit = len(state.commit_times) + 1
 
     @property
@@ -61,75 +48,26 @@ class ReferenceWriter:
     def adopt(self, encoder: Encoder) -> None:
         if self._state.encoder is None:
             self._begin_commit().encoder = encoder
-        refuse_other_encoder(self._state.encoder, encoder)
+        rows.refuse_other_encoder(self._state.encoder, encoder)
 
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
         found = self._state.find_version(id, self.commit)
         return found.memory if found is not None and found.memory.scope == scope else None
 
-    def sayings(self, memory: Memory) -> list[Memory]:
-        found = [
-            one
-            for one in self._list_plain(memory.scope)
-            if (one.hash == memory.hash or are_paraphrases(one, memory))
-            and (memory.topic_key is None or one.topic_key in (None, memory.topic_key))
-        ]
-        found.sort(key=lambda one: (one.status is not Status.ACTIVE, one.topic_key != memory.topic_key))
-        return found[:MAX_NEIGHBORS]
+    def version(self, scope: Scope, id: MemoryId, *, before: int | None = None) -> tuple[Memory, Vector | None] | None:
+        found = self._state.find_version(id, self.commit if before is None else before - 1)
+        return None if found is None or found.memory.scope != scope else (found.memory, found.vector)
 
-    def said_before(self, memory: Memory) -> list[Memory]:
-        if memory.level is not None:
-            return []
-        found = [
-            one
-            for one in self._list_plain(memory.scope)
-            if one.hash != memory.hash
-            and any(version.memory.hash == memory.hash for version in self._state.versions[one.id])
-        ]
-        return found[:MAX_NEIGHBORS]
+    def neighbors(self, query: changeset.NeighborQuery) -> changeset.Neighbors:
+        return find_neighbors(ReferenceNeighbors(self._state, query), query)
 
-    def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
-        found = [
-            one
-            for one in self._list_plain(scope)
-            if one.subject == subject and one.status in (Status.ACTIVE, Status.SUPERSEDED) and not one.ended_by(after)
-        ]
-        found.sort(key=lambda one: (one.status.value, one.valid_from or one.observed_at or one.created_at, one.id))
-        return found[:MAX_NEIGHBORS]
-
-    def _list_plain(self, scope: Scope) -> list[Memory]:
-        """Return the current plain memories of a scope, in the order in which they were added.
-
-        Records with a level are left out: they count as no duplicate of a memory.
-        """
-        present = [versions[-1].memory for versions in self._state.versions.values()]
-        return [one for one in present if one.scope == scope and one.level is None]
-
-    def standing_since(self, memory: Memory) -> datetime | None:
-        versions = [one.memory for one in self._state.versions.get(memory.id, ())]
-        same = list(takewhile(lambda one: one.status is versions[-1].status, reversed(versions)))
-        return same[-1].recorded_at if same else None
-
-    def direction(self, memory: Memory) -> Vector | None:
-        found = self._state.find_version(memory.id, self.commit)
-        return None if found is None else found.vector
-
-    def echoed(self, memory: Memory, at: datetime) -> bool:
-        return any(one.memory == memory.id and one.use is Use.ECHOED and one.at == at for one in self._state.uses)
-
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        return self._state.find_topic(scope, topic_key)
-
-    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        return self._state.idempotency_keys.get((scope, key))
-
-    def put(self, memory: Memory, vector: Vector | None) -> Memory:
-        refuse_mismatched_vector(vector, self._state.encoder)
+    def put(self, memory: Memory, vector: Vector | None = None, index: changeset.IndexEntry | None = None) -> Memory:
+        rows.refuse_mismatched_vector(vector, self._state.encoder)
         vector = None if vector is None else vector.copy()  # only versions with the same text share an array
         former = self._state.find_version(memory.id, self.commit)
         self._refuse_duplicate(memory)
         if former is not None and former.memory.scope != memory.scope:
-            raise id_taken_error(memory.id)
+            raise rows.id_taken_error(memory.id)
         if former is not None:
             self._unindex_text(former.memory)
             if vector is None and former.memory.searched_text == memory.searched_text:
@@ -150,12 +88,12 @@ class ReferenceWriter:
             return
         twin = self._state.ids_by_text.get((memory.scope, memory.hash), {}).get(memory.topic_key)
         if twin is not None and twin != memory.id:
-            raise duplicate_text_error(twin)
+            raise rows.duplicate_text_error(twin)
         if memory.topic_key is None:
             return
-        other = self.topic(memory.scope, memory.topic_key)
+        other = self._state.find_topic(memory.scope, memory.topic_key)
         if other is not None and other.id != memory.id:
-            raise topic_taken_error(other.id, memory.topic_key)
+            raise rows.topic_taken_error(other.id, memory.topic_key)
 
     def _index_text(self, memory: Memory) -> None:
         if memory.status is Status.ACTIVE:
@@ -167,6 +105,14 @@ class ReferenceWriter:
             place = memory.scope, memory.hash
             others = {topic: id for topic, id in self._state.ids_by_text[place].items() if topic != memory.topic_key}
             self._state.ids_by_text[place] = others
+
+    def apply(self, changes: changeset.Changeset) -> list[Memory]:
+        stored = [self.put(one.memory, one.vector, one.index) for one in changes.puts]
+        for record in changes.keys:
+            self.keep(record)
+        for uses in changes.uses:
+            self.record(uses.scope, uses.ids, uses.use, uses.at, uses.context)
+        return stored
 
     def timeline(
         self,
@@ -186,7 +132,7 @@ class ReferenceWriter:
         return self._state.checkpoints.get((scope, name))
 
     def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
-        refuse_invalid_checkpoint(name, value)
+        rows.refuse_invalid_checkpoint(name, value)
         self._begin_commit().checkpoints[scope, name] = value
 
     def keep(self, kept: IdempotencyRecord) -> None:
@@ -199,8 +145,8 @@ class ReferenceWriter:
         state.idempotency_keys[kept.scope, kept.key] = kept
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
-        refuse_unsupported_use(use, COUNTED_USES)
-        refuse_sign_without_context(use, context)
+        rows.refuse_unsupported_use(use, rows.COUNTED_USES)
+        rows.refuse_sign_without_context(use, context)
         for id in ids:
             version = self._state.find_version(id, self.commit)
             if version is None or not can_see(scope, version.memory):
@@ -212,7 +158,7 @@ class ReferenceWriter:
                 self._begin_commit().uses.append(RecordedUse(id, use, at, context, self.commit))
 
     def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
-        refuse_unsupported_use(sign, SIGN_USES)
+        rows.refuse_unsupported_use(sign, SIGN_USES)
         found = {id: self._state.find_version(id, self.commit) for id in ids}
         seen = {id for id, one in found.items() if one is not None and can_see(scope, one.memory)}
         gone = [one for one in self._state.uses if one.memory in seen and (one.use, one.context) == (sign, context)]
@@ -222,7 +168,7 @@ class ReferenceWriter:
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
         for vote in votes:
-            refuse_unsupported_use(vote.use, VOTE_USES)
+            rows.refuse_unsupported_use(vote.use, rows.VOTE_USES)
             found = self._state.find_version(vote.memory, self.commit)
             if found is not None and can_see(scope, found.memory):
                 self._begin_commit().votes.append((vote, self.commit))
@@ -250,7 +196,7 @@ class ReferenceWriter:
             if isinstance(item, ContextRecord):
                 here = self._state.traces.get(item.id)
                 if here is not None and here != item.with_commit_of(here):
-                    raise context_taken_error(item.id)
+                    raise rows.context_taken_error(item.id)
                 if here is None:
                     self._state.traces[item.id] = item if exact else replace(item, elsewhere=True)
                 contexts, skipped = contexts + (here is None), skipped + (here is not None)
@@ -279,9 +225,9 @@ class ReferenceWriter:
         present = saved.current
         versions = [one.memory for one in self._state.versions.get(present.id, ())]
         if versions and versions[-1].scope != present.scope:
-            raise id_taken_error(present.id)
+            raise rows.id_taken_error(present.id)
         if versions and strip_store_fields(versions) != strip_store_fields([memory for memory, _ in saved.versions]):
-            raise history_differs_error(present.id)
+            raise rows.history_differs_error(present.id)
         return bool(versions)
 
     def _stamp_now(self, commit: CommitNumber, recorded_at: datetime) -> tuple[CommitNumber, datetime]:
@@ -312,10 +258,6 @@ class ReferenceWriter:
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
         versions = self._state.versions.items()
         return sorted(id for id, ones in versions if self.get(scope, id) and any(one.commit == commit for one in ones))
-
-    def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
-        found = self._state.find_version(id, commit - 1)
-        return None if found is None or found.memory.scope != scope else (found.memory, found.vector)
 
     def lineage(self, scope: Scope) -> list[Lineage]:
         return [one for one in self._state.list_lineage(scope) if one.source or one.derived_from]
@@ -377,3 +319,79 @@ class ReferenceWriter:
         state.idempotency_keys = {at: one for at, one in state.idempotency_keys.items() if one.memory not in gone}
         state.traces = left
         return replace(erased, contexts=contexts)
+
+
+class ReferenceNeighbors:
+    """Lookups for one query, in the state of the reference store."""
+
+    def __init__(self, state: ReferenceState, query: changeset.NeighborQuery) -> None:
+        self._state = state
+        self._query = query
+        self._last = len(state.commit_times) + 1
+
+    def get_retried(self, key: str) -> IdempotencyRecord | None:
+        return self._state.idempotency_keys.get((self._query.scope, key))
+
+    def get(self, id: MemoryId) -> Memory | None:
+        found = self._state.find_version(id, self._last)
+        return found.memory if found is not None and found.memory.scope == self._query.scope else None
+
+    def get_visible(self, ids: Sequence[str]) -> list[Memory]:
+        found = [self._state.find_version(MemoryId(id), self._last) for id in ids]
+        return [one.memory for one in found if one is not None and can_see(self._query.scope, one.memory)]
+
+    def get_topic(self, topic_key: str) -> Memory | None:
+        return self._state.find_topic(self._query.scope, topic_key)
+
+    def find_duplicates(self, scope: Scope) -> list[Memory]:
+        hash, key, topic_key = self._query.hash, self._query.paraphrase_key, self._query.topic_key
+        found = [
+            one
+            for one in self._list_plain(scope)
+            if (one.hash == hash or key == paraphrase_key(one) != NO_KEY)
+            and (topic_key is None or one.topic_key in (None, topic_key))
+        ]
+        found.sort(key=lambda one: (one.status is not Status.ACTIVE, one.topic_key != topic_key))
+        return found[: validation.MAX_NEIGHBORS]
+
+    def find_former_duplicates(self) -> list[Memory]:
+        hash = self._query.hash
+        found = [
+            one
+            for one in self._list_plain(self._query.scope)
+            if one.hash != hash and any(version.memory.hash == hash for version in self._state.versions[one.id])
+        ]
+        return found[: validation.MAX_NEIGHBORS]
+
+    def find_same_subject(self, subject: str, since: datetime) -> list[Memory]:
+        found = [
+            one
+            for one in self._list_plain(self._query.scope)
+            if one.subject == subject and one.status in (Status.ACTIVE, Status.SUPERSEDED) and not one.ended_by(since)
+        ]
+        found.sort(key=lambda one: (one.status.value, one.valid_from or one.observed_at or one.created_at, one.id))
+        return found[: validation.MAX_NEIGHBORS]
+
+    def _list_plain(self, scope: Scope) -> list[Memory]:
+        """Return the current plain memories of a scope, in the order in which they were added.
+
+        Records with a level are left out: they count as no duplicate of a memory.
+        """
+        present = [versions[-1].memory for versions in self._state.versions.values()]
+        return [one for one in present if one.scope == scope and one.level is None]
+
+    def get_before(self, memory: Memory) -> Memory | None:
+        found = self._state.find_version(memory.id, (memory.commit or 0) - 1)
+        return None if found is None else found.memory
+
+    def get_vector(self, memory: Memory) -> Vector | None:
+        found = self._state.find_version(memory.id, self._last)
+        return None if found is None else found.vector
+
+    def get_status_since(self, memory: Memory) -> datetime | None:
+        versions = [one.memory for one in self._state.versions.get(memory.id, ())]
+        same = list(takewhile(lambda one: one.status is versions[-1].status, reversed(versions)))
+        return same[-1].recorded_at if same else None
+
+    def is_echoed(self, memory: Memory, at: datetime) -> bool:
+        return any(one.memory == memory.id and one.use is Use.ECHOED and one.at == at for one in self._state.uses)

@@ -178,14 +178,6 @@ def paraphrase_key_of(text: str, speaker: str | None, kind: str) -> str:
     return f"{key} {speaker_hash}"
 
 
-def have_same_meaning(one: str, other: str) -> bool:
-    """Return whether two texts mean the same, ignoring their speakers.
-
-    Texts longer than `MAX_COMPARED_CHARS` must be equal character by character.
-    """
-    return one == other or (max(len(one), len(other)) <= MAX_COMPARED_CHARS and meaning_key(one) == meaning_key(other))
-
-
 def are_paraphrases(one: Memory, other: Memory) -> bool:
     """Return whether two memories mean the same, however they are worded."""
     return paraphrase_key(one) != NO_KEY and paraphrase_key(one) == paraphrase_key(other)

@@ -8,12 +8,13 @@ import pytest
 
 from recollect.errors import Conflict, StoreError
 from recollect.model.archive import ArchivedMemory
+from recollect.model.changeset import NeighborQuery
 from recollect.model.draft import Created, IdempotencyRecord
 from recollect.model.enums import Status
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import ENCODER, NOW, ManualClock, a_note, a_vector, put, visible_ids
+from recollect.testing.builders import ENCODER, NOW, ManualClock, a_note, a_vector, list_duplicates, put, visible_ids
 from tests.integration.postgres.scene import named
 from tests.postgres import Server, admin_url
 
@@ -25,7 +26,7 @@ def write(writing: WriteTransaction, *names: str) -> None:
     writing.adopt(ENCODER)
     for name in names:
         memory = a_note(name, scope=ANA)
-        assert writing.sayings(memory) == []
+        assert list_duplicates(writing, memory) == []
         writing.put(memory, a_vector(memory.text))
 
 
@@ -93,7 +94,7 @@ def test_a_key_of_nothing_is_refused(postgres_store_url: str) -> None:
     with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         with pytest.raises(StoreError, match="the memory 'nobody' does not exist"):
             store.write(lambda writing: writing.keep(kept))
-        assert store.kept(ANA, "key") is None
+        assert store.neighbors([NeighborQuery(scope=ANA, retry_key="key")])[0].retried is None
 
 
 def test_what_is_refused_is_not_logged_and_the_connection_is_of_use(

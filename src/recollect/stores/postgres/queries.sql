@@ -469,10 +469,9 @@ WHERE m.root = %(root)s AND m.id = %(id)s
   AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
 
 -- name: present_state
-SELECT number, scope, content FROM memories WHERE root = %(root)s AND id = %(id)s;
-
--- name: present_content
-SELECT c.title, c.text FROM contents c WHERE c.root = %(root)s AND c.number = %(content)s;
+SELECT m.number, m.scope, m.content, m.hash, m.likeness, c.title, c.text
+FROM memories m JOIN contents c ON (c.root, c.number) = (m.root, m.content)
+WHERE m.root = %(root)s AND m.id = %(id)s;
 
 -- name: add_content
 -- The number is a parameter, so that the writer does not wait for the answer.

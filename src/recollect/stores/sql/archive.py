@@ -253,7 +253,7 @@ class ArchiveLoader:
             hash=content_hash(content.text),
             terms=bm25.encode_terms(tokenizer.count_terms(content.searched_text)),
             analyser=tokenizer.VERSION,
-            entities=entity_links.encode_names(content.title, content.text),
+            entities=entity_links.find_stored_names(content.title, content.text),
             naming=entities.VERSION,
         )
         if content.vector is not None:

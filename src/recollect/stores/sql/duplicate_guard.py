@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import Conflict
+from recollect.model import changeset
 from recollect.model.enums import Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
@@ -56,34 +57,20 @@ def _find_conflict(
 
 
 @dataclass(frozen=True, slots=True)
-class KnownAbsent:
-    """What a lookup of a new memory did not find; valid until the transaction writes a memory.
+class KnownKeys:
+    """Which keys of a query may be known; a key that is not is certainly new.
 
-    `lacks_id`: no memory that the scope may see has the id. `lacks_text`: none has the same text or paraphrase key.
-    `lacks_subject`: none of the scope's own has the subject.
+    `id`: the scope may see a memory with the id. `text`: the scope or an ancestor has a memory with the same text or
+    paraphrase key. `subject`: the scope has one of the subject.
     """
 
-    memory: Memory
-    hash: str
-    paraphrase_key: str
-    lacks_id: bool
-    lacks_text: bool
-    lacks_subject: bool
+    id: bool = False
+    text: bool = False
+    subject: bool = False
 
-    def covers_text(self, scope: Scope, hash: str, likeness: str) -> bool:
-        """Whether it answers for this text in this scope: the memory's own scope or an ancestor."""
-        return (hash, likeness) == (self.hash, self.paraphrase_key) and scope in (
-            self.memory.scope,
-            *self.memory.scope.ancestors,
-        )
 
-    def covers_id(self, scope: Scope, id: MemoryId) -> bool:
-        """Whether the scope is known to see no memory with this id."""
-        return self.lacks_id and (scope, id) == (self.memory.scope, self.memory.id)
-
-    def covers_subject(self, scope: Scope, subject: str) -> bool:
-        """Whether the scope is known to have no memory with this subject."""
-        return self.lacks_subject and (scope, subject) == (self.memory.scope, self.memory.subject)
+ALL_KNOWN = KnownKeys(id=True, text=True, subject=True)
+"""Every key may be known."""
 
 
 class DuplicateIndex:
@@ -100,23 +87,27 @@ class DuplicateIndex:
         self._preloaded: set[Scope] = set()
         self._known_keys: set[tuple[str, str, str]] = set()
 
-    def find_missing(self, memory: Memory, likeness: str) -> KnownAbsent:
-        """Return which keys of a memory have no match; its scope must be the current one."""
-        scope, id, hash, subject = memory.scope, memory.id, memory.hash, memory.subject
+    def look_up(self, query: changeset.NeighborQuery) -> KnownKeys:
+        """Enter the query's scope, and return which of its keys may be known."""
+        self._db.enter_scope(query.scope)
+        scope, id, hash, likeness, subject = query.scope, query.id, query.hash, query.paraphrase_key, query.subject
+        if id is None and hash is None and subject is None:
+            return KnownKeys()
         if scope not in self._preloaded:
             self._preload(scope)
         if scope not in self._preloaded:
             params = visible_params(scope, id=id, hash=hash, likeness=likeness, subject=subject)
-            id_exists, text_exists, subject_exists = self._db.fetch_one("heard_of", **params)
-        else:
-            paths = [str(one) for one in (scope, *scope.ancestors)]
-            id_exists = any((path, "id", id) in self._known_keys for path in paths)
-            text_exists = any(
+            return KnownKeys(*map(bool, self._db.fetch_one("heard_of", **params)))
+        paths = [str(one) for one in (scope, *scope.ancestors)]
+        return KnownKeys(
+            id is not None and any((path, "id", id) in self._known_keys for path in paths),
+            hash is not None
+            and any(
                 (path, "hash", hash) in self._known_keys or (path, "likeness", likeness) in self._known_keys
                 for path in paths
-            )
-            subject_exists = subject is not None and (paths[0], "subject", subject) in self._known_keys
-        return KnownAbsent(memory, hash, likeness, not id_exists, not text_exists, not subject_exists)
+            ),
+            subject is not None and (paths[0], "subject", subject) in self._known_keys,
+        )
 
     def add(self, scope: Scope, id: MemoryId, hash: str, likeness: str, subject: str | None) -> None:
         """Add the keys of a memory that the transaction writes."""

@@ -12,10 +12,9 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.archive import MAX_NAMED_SCOPES, Lineage, Stats
 from recollect.model.context import NO_USAGE, ContextRecord, Sign, Usage, Use, Vote, select_current_votes
-from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Kind, Level, Status
 from recollect.model.memory import Memory, MemoryId
@@ -24,6 +23,7 @@ from recollect.retrieval.eligibility import View
 from recollect.retrieval.snapshot import Snapshot
 from recollect.stores.sql import rows
 from recollect.stores.sql.column_cache import ColumnCache, RemoteVectors, has_lost_vector
+from recollect.stores.sql.neighbors import read_all_neighbors
 from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, subtree_params, visible_params
 from recollect.text import tokenizer
@@ -149,10 +149,6 @@ class SqlReader(ABC):
     def lineage(self, scope: Scope) -> list[Lineage]:
         return rows.parse_lineage(self._read(scope, lambda db: db.fetch_all("lineage", path=str(scope), every=True)))
 
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        row = self._read(scope, lambda db: db.fetch_first("topic", path=str(scope), topic_key=topic_key))
-        return None if row is None else rows.parse_memory(row)
-
     def timeline(
         self,
         scope: Scope,
@@ -188,9 +184,13 @@ class SqlReader(ABC):
             traces = [rows.parse_context(text) for (text,) in texts]
             yield from sorted(traces, key=lambda one: (one.made_at, one.id))
 
-    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        row = self._read(scope, lambda db: db.fetch_first("key", path=str(scope), key=key))
-        return None if row is None else rows.parse_kept_key(scope, key, row)
+    def neighbors(self, queries: Sequence[changeset.NeighborQuery]) -> list[changeset.Neighbors]:
+        found: dict[int, changeset.Neighbors] = {}
+        for scope in dict.fromkeys(query.scope for query in queries):
+            places = [place for place, query in enumerate(queries) if query.scope == scope]
+            own = [queries[place] for place in places]
+            found |= zip(places, self._read(scope, partial(read_all_neighbors, queries=own)), strict=True)
+        return [found[place] for place in range(len(queries))]
 
     def _choose_remote_vectors(
         self, db: Transaction, scope: Scope, encoder: int, *, use_index: bool

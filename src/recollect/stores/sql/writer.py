@@ -6,19 +6,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from recollect.model import changeset
 from recollect.model.archive import ArchiveItem, ErasedRows, ImportReport, Lineage
 from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, count_votes, select_current_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.encoder import Encoder
-from recollect.model.enums import Index, Kind, Level, Status
+from recollect.model.enums import Index, Level, Status
 from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
-from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval import bm25, entity_links
-from recollect.retrieval.vectors import Vector, decode_vector
+from recollect.retrieval.vectors import Vector
 from recollect.stores.sql import erasure, reader, rows
 from recollect.stores.sql.archive import ArchiveLoader
-from recollect.stores.sql.duplicate_guard import DuplicateIndex, KnownAbsent, explain_conflict, refuse_duplicate
+from recollect.stores.sql.duplicate_guard import DuplicateIndex, explain_conflict, refuse_duplicate
+from recollect.stores.sql.neighbors import SqlNeighborSource, find_neighbors, read_version
 from recollect.stores.sql.rows import (
     COUNTED_USES,
     VOTE_USES,
@@ -32,7 +33,7 @@ from recollect.stores.sql.rows import (
 )
 from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, visible_params
 from recollect.text import entities, tokenizer
-from recollect.text.paraphrase import paraphrase_key
+from recollect.text.index_entry import index_memory
 
 _COUNT_STATEMENTS = {
     Use.SERVED: "count_served",
@@ -60,6 +61,24 @@ class _Commit:
         return self.number == 1 and not self.begun
 
 
+@dataclass(frozen=True, slots=True)
+class _PresentState:
+    """The row of a memory that is to get a next version, with its scope, content and keys."""
+
+    number: int
+    scope: int
+    content: int
+    hash: str
+    paraphrase_key: str
+    title: str | None
+    text: str
+
+
+def _describe(memory: Memory, index: changeset.IndexEntry | None) -> changeset.IndexEntry:
+    """Return the prepared index entry if it is of this memory's text, or else a new one."""
+    return index if index is not None and index.describes(memory) else index_memory(memory)
+
+
 class SqlWriteTransaction:
     """Reads and writes of one transaction; it gets a commit number with its first write."""
 
@@ -69,9 +88,8 @@ class SqlWriteTransaction:
         self._commits: dict[str, _Commit] = {}
         self._scope_numbers: dict[Scope, int] = {}
         self._changed_scopes: set[int] = set()
-        self._paraphrase_keys: dict[tuple[str, Kind], str] = {}
         self._duplicates = DuplicateIndex(db)
-        self._missing: KnownAbsent | None = None
+        self._new_memory: tuple[Scope, MemoryId] | None = None
         self._model: tuple[int, Encoder | None] | None = None
 
     @property
@@ -105,109 +123,73 @@ class SqlWriteTransaction:
         self._db.enter_scope(scope)
         return self._fetch_memory("own_memory", path=str(scope), id=id)
 
-    def sayings(self, memory: Memory) -> list[Memory]:
-        if memory.level is not None:
-            return []
-        self._db.enter_scope(memory.scope)
-        hash, likeness = memory.hash, self._paraphrase_key(memory)
-        if self._missing is None or not self._missing.covers_text(memory.scope, hash, likeness):
-            self._missing = self._duplicates.find_missing(memory, likeness)
-        if self._missing.lacks_text:
-            return []
-        matches = self._db.fetch_all(
-            "sayings",
-            path=str(memory.scope),
-            hash=hash,
-            likeness=likeness,
-            topic_key=memory.topic_key,
-            most=MAX_NEIGHBORS,
-        )
-        return [rows.parse_memory(row) for row in matches]
-
-    def said_before(self, memory: Memory) -> list[Memory]:
-        if memory.level is not None:
-            return []
-        self._db.enter_scope(memory.scope)
-        path, most = str(memory.scope), MAX_NEIGHBORS
-        return [
-            rows.parse_memory(row) for row in self._db.fetch_all("said_before", path=path, hash=memory.hash, most=most)
-        ]
-
-    def _paraphrase_key(self, memory: Memory) -> str:
-        """Return the memory's paraphrase key, cached so that lookup and write compute it once."""
-        key = memory.hash, memory.kind
-        if key not in self._paraphrase_keys:
-            self._paraphrase_keys = {key: paraphrase_key(memory)}
-        return self._paraphrase_keys[key]
-
-    def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
+    def version(self, scope: Scope, id: MemoryId, *, before: int | None = None) -> tuple[Memory, Vector | None] | None:
         self._db.enter_scope(scope)
-        if self._missing is not None and self._missing.covers_subject(scope, subject):
-            return []
-        path, most = str(scope), MAX_NEIGHBORS
-        matches = self._db.fetch_all("about", path=path, subject=subject, after=rows.to_micros(after), most=most)
-        return [rows.parse_memory(row) for row in matches]
+        commit = self._current_commit.number + 1 if before is None else before
+        return read_version(self._db, scope, id, before=commit, encoder=self._read_encoder()[0])
 
-    def standing_since(self, memory: Memory) -> datetime | None:
+    def neighbors(self, query: changeset.NeighborQuery) -> changeset.Neighbors:
+        known = self._duplicates.look_up(query)
+        self._new_memory = None if query.id is None or known.id else (query.scope, query.id)
+        return find_neighbors(SqlNeighborSource(self._db, query, self._read_encoder()[0]), query, known)
+
+    def put(self, memory: Memory, vector: Vector | None = None, index: changeset.IndexEntry | None = None) -> Memory:
         self._db.enter_scope(memory.scope)
-        row = self._fetch_first("away_since", id=memory.id)
-        return None if row is None else rows.from_optional_micros(row[0])
-
-    def direction(self, memory: Memory) -> Vector | None:
-        self._db.enter_scope(memory.scope)
-        row = self._fetch_first("direction", id=memory.id, encoder=self._read_encoder()[0])
-        return None if row is None else decode_vector(row[0])
-
-    def echoed(self, memory: Memory, at: datetime) -> bool:
-        self._db.enter_scope(memory.scope)
-        return self._fetch_first("echoed_at", id=memory.id, at=rows.to_micros(at)) is not None
-
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        self._db.enter_scope(scope)
-        return self._fetch_memory("topic", path=str(scope), topic_key=topic_key)
-
-    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        self._db.enter_scope(scope)
-        row = self._fetch_first("key", path=str(scope), key=key)
-        return None if row is None else rows.parse_kept_key(scope, key, row)
-
-    def put(self, memory: Memory, vector: Vector | None) -> Memory:
-        self._db.enter_scope(memory.scope)
-        scope, hash = self._scope_number(memory.scope), memory.hash
-        present = self._find_present_state(memory)
-        if present is not None:
-            refuse_duplicate(self._db, memory, hash=hash, scope=scope)
-            if present[1] != scope:
-                raise id_taken_error(memory.id)
-        self._missing = None
-        likeness = self._paraphrase_key(memory)
-        self._duplicates.add(memory.scope, memory.id, hash, likeness, memory.subject)
-        state = rows.state_values(
-            memory, hash, likeness, recorded_at=self._current_commit.recorded_at, commit=self._current_commit.number
-        )
-        values: dict[str, Any] = dict(zip(rows.STATE_COLUMNS, state, strict=True))
+        scope, present = self._scope_number(memory.scope), self._find_present_state(memory)
+        self._new_memory = None
         vector = None if Index.VECTOR in memory.left else vector
         if present is None:
-            content = self._put_content(memory, vector)
-            self._begin_commit()
-            params: dict[str, Any] = {"id": memory.id, "scope": scope, "content": content, **values}
-            if self._fetch_first("add_memory", **params) is None:
-                raise explain_conflict(self._db, params)
+            self._add_memory(memory, vector, _describe(memory, index), scope)
         else:
-            number, _, content = present
-            if vector is not None or self._fetch_first("present_content", content=content) != (
-                memory.title,
-                memory.text,
-            ):
-                content = self._put_content(memory, vector)
-            if Index.VECTOR in memory.left:
-                self._execute("drop_vectors", content=content)  # former versions with the same text lose theirs too
-            self._execute("keep_version", memory=number, until=self._current_commit.number)
-            self._execute("change_memory", memory=number, content=content, **values)
+            self._change_memory(memory, vector, index, scope, present)
         if scope not in self._changed_scopes:
             self._changed_scopes.add(scope)
             self._execute("scope_changed", scope=scope, commit=self._current_commit.number)
         return memory.recorded(self.at, self._current_commit.number)
+
+    def _add_memory(self, memory: Memory, vector: Vector | None, index: changeset.IndexEntry, scope: int) -> None:
+        content = self._put_content(memory, vector, index)
+        self._begin_commit()
+        state = self._state_values(memory, index.hash, index.paraphrase_key)
+        params: dict[str, Any] = {"id": memory.id, "scope": scope, "content": content, **state}
+        if self._fetch_first("add_memory", **params) is None:
+            raise explain_conflict(self._db, params)
+
+    def _change_memory(
+        self,
+        memory: Memory,
+        vector: Vector | None,
+        index: changeset.IndexEntry | None,
+        scope: int,
+        present: "_PresentState",
+    ) -> None:
+        """Store the next version; the former keys and content stay if it has the same text."""
+        hash, likeness, content = memory.hash, present.paraphrase_key, present.content
+        refuse_duplicate(self._db, memory, hash=hash, scope=scope)
+        if present.scope != scope:
+            raise id_taken_error(memory.id)
+        if vector is not None or (hash, memory.title, memory.text) != (present.hash, present.title, present.text):
+            index = _describe(memory, index)
+            likeness, content = index.paraphrase_key, self._put_content(memory, vector, index)
+        if Index.VECTOR in memory.left:
+            self._execute("drop_vectors", content=content)  # former versions with the same text lose theirs too
+        state = self._state_values(memory, hash, likeness)
+        self._execute("keep_version", memory=present.number, until=self._current_commit.number)
+        self._execute("change_memory", memory=present.number, content=content, **state)
+
+    def _state_values(self, memory: Memory, hash: str, likeness: str) -> dict[str, Any]:
+        self._duplicates.add(memory.scope, memory.id, hash, likeness, memory.subject)
+        commit = self._current_commit
+        state = rows.state_values(memory, hash, likeness, recorded_at=commit.recorded_at, commit=commit.number)
+        return dict(zip(rows.STATE_COLUMNS, state, strict=True))
+
+    def apply(self, changes: changeset.Changeset) -> list[Memory]:
+        stored = [self.put(one.memory, one.vector, one.index) for one in changes.puts]
+        for record in changes.keys:
+            self.keep(record)
+        for uses in changes.uses:
+            self.record(uses.scope, uses.ids, uses.use, uses.at, uses.context)
+        return stored
 
     def timeline(
         self,
@@ -311,7 +293,7 @@ class SqlWriteTransaction:
     def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
         if encoder is not None:
             self.adopt(encoder)
-        self._missing, self._duplicates = None, DuplicateIndex(self._db)
+        self._new_memory, self._duplicates = None, DuplicateIndex(self._db)
         loader = ArchiveLoader(
             self._db, self._assign_commit, lambda: self._current_commit.is_first, encoder=self._read_encoder()[0]
         )
@@ -334,12 +316,6 @@ class SqlWriteTransaction:
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
         self._db.enter_scope(scope)
         return [MemoryId(id) for (id,) in self._db.fetch_all("written_by", path=str(scope), commit=commit)]
-
-    def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
-        self._db.enter_scope(scope)
-        path, encoder = str(scope), self._read_encoder()[0]
-        row = self._fetch_first("memory_before", path=path, id=id, commit=commit, encoder=encoder)
-        return None if row is None else (rows.parse_memory(row[:-1]), decode_vector(row[-1]))
 
     def lineage(self, scope: Scope) -> list[Lineage]:
         self._db.enter_scope(scope)
@@ -370,9 +346,9 @@ class SqlWriteTransaction:
         places = {MemoryId(id): (number, scope) for id, number, scope in found}
         return erasure.erase(self._db, self._execute, places, self.commit) if places else ErasedRows()
 
-    def _put_content(self, memory: Memory, vector: Vector | None) -> int:
+    def _put_content(self, memory: Memory, vector: Vector | None, index: changeset.IndexEntry) -> int:
         """Add the memory's text with its terms and vector; return the content's number."""
-        counts, scope = tokenizer.count_terms(memory.searched_text), self._scope_number(memory.scope)
+        scope = self._scope_number(memory.scope)
         content: int
         (content,) = self._db.fetch_one(
             "add_content",
@@ -380,9 +356,9 @@ class SqlWriteTransaction:
             title=memory.title,
             text=memory.text,
             hash=content_hash(memory.text),
-            terms=bm25.encode_terms(counts),
+            terms=bm25.encode_terms(index.terms),
             analyser=tokenizer.VERSION,
-            entities=entity_links.encode_names(memory.title, memory.text),
+            entities=entity_links.encode_names(index.names),
             naming=entities.VERSION,
         )
         if vector is not None:
@@ -392,11 +368,12 @@ class SqlWriteTransaction:
             self._execute("add_vector", content=content, encoder=number, scope=scope, value=value)
         return content
 
-    def _find_present_state(self, memory: Memory) -> Row | None:
-        """Return the current row of the memory with this id, if there is one."""
-        if self._missing is not None and self._missing.covers_id(memory.scope, memory.id):
+    def _find_present_state(self, memory: Memory) -> "_PresentState | None":
+        """Return the present state of the memory with this id, if there is one."""
+        if self._new_memory == (memory.scope, memory.id):
             return None
-        return self._fetch_first("present_state", id=memory.id)
+        row = self._fetch_first("present_state", id=memory.id)
+        return None if row is None else _PresentState(*row)
 
     def _read_encoder(self) -> tuple[int, Encoder | None]:
         """Return the current model and its number; once it exists, it is fixed for the transaction."""

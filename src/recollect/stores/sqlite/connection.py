@@ -21,7 +21,7 @@ from recollect.errors import InvalidInput, SchemaMismatch, StoreBusy, StoreError
 from recollect.fork_safety import register_fork_aware
 from recollect.model.memory import content_hash, said_hash
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.retrieval.entity_links import encode_names
+from recollect.retrieval.entity_links import find_stored_names
 from recollect.stores.sql.migrations import Migration, load_migrations, migrate, schema_mismatch
 from recollect.stores.sqlite import fork, store_files
 from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock
@@ -55,7 +55,7 @@ SQL_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "content_hash": (content_hash, 1),
     "said_hash": (said_hash, 3),
     "likeness": (paraphrase_key_of, 3),
-    "entities": (encode_names, 2),
+    "entities": (find_stored_names, 2),
 }
 """Functions that migrations use to fill new columns, with their number of arguments."""
 

@@ -385,10 +385,8 @@ WHERE m.id = :id
   AND (p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors))));
 
 -- name: present_state
-SELECT number, scope, content FROM memories WHERE id = :id;
-
--- name: present_content
-SELECT c.title, c.text FROM contents c WHERE c.number = :content;
+SELECT m.number, m.scope, m.content, m.hash, m.likeness, c.title, c.text
+FROM memories m JOIN contents c ON c.number = m.content WHERE m.id = :id;
 
 -- name: add_content
 INSERT INTO contents (title, text, hash, terms, analyser, entities, naming)

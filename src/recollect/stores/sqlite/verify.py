@@ -323,7 +323,7 @@ def _contents(db: apsw.Connection) -> Problems:
             yield f"content {number}: the terms do not match the text"
         if analyser != tokenizer.VERSION:
             yield f"content {number} has terms of tokenizer {analyser!r}; this version has {tokenizer.VERSION!r}"
-        if rules == entities.VERSION and entity_links.encode_names(title, text) != names:
+        if rules == entities.VERSION and entity_links.find_stored_names(title, text) != names:
             yield f"content {number}: the names do not match the text"
         if rules != entities.VERSION:
             yield f"content {number} has names by rules {rules!r}; this version has {entities.VERSION!r}"

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from recollect.model import changeset
 from recollect.model.archive import ArchivedMemory, ErasedRows, Lineage
 from recollect.model.context import MAX_COUNTED_VOTES, NO_USAGE, Usage, Use
 from recollect.model.draft import Created, IdempotencyRecord
@@ -79,7 +80,8 @@ class ErasureContract:
 
         def find_traces(writing: WriteTransaction) -> list[object]:
             found: list[object] = [find_duplicate(writing, a_note("x", text=text)) for text in ("first", "second")]
-            return [*found, writing.topic(SCOPE, "topic"), writing.get(SCOPE, note.id), writing.kept(SCOPE, "key")]
+            neighbors = writing.neighbors(changeset.NeighborQuery(scope=SCOPE, topic_key="topic", retry_key="key"))
+            return [*found, neighbors.topic, writing.get(SCOPE, note.id), neighbors.retried]
 
         assert writer.write(find_traces) == [None, None, None, None, None]
 

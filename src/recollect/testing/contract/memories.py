@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInput, StoreError
+from recollect.model import changeset
 from recollect.model.context import Use
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Kind, Level, Provenance, Status
@@ -23,6 +24,7 @@ from recollect.testing.builders import (
     ManualClock,
     a_note,
     a_probe,
+    a_query,
     a_vector,
     find_candidate,
     find_duplicate,
@@ -204,8 +206,7 @@ class VersionContract:
     def test_only_an_active_memory_is_a_twin_or_has_a_topic(self, store: Store, writer: Store) -> None:
         idle = [one for one in Status if one is not Status.ACTIVE]
         kept = put(writer, *(a_note(one, topic_key="deploys", status=one) for one in idle))
-        assert writer.write(lambda writing: writing.topic(SCOPE, "deploys")) is None
-        assert store.topic(SCOPE, "deploys") is None
+        assert find_topic(store, writer, SCOPE, "deploys") is None
         for one in kept:
             assert writer.write(lambda writing, one=one: find_duplicate(writing, one)) is None  # type: ignore[misc]
 
@@ -216,9 +217,7 @@ class VersionContract:
         )
 
         def topic(scope: Scope, name: str = "deploys") -> Memory | None:
-            inside = writer.write(lambda writing: writing.topic(scope, name))
-            assert store.topic(scope, name) == inside
-            return inside
+            return find_topic(store, writer, scope, name)
 
         assert [topic(SCOPE), topic(SIBLING_SCOPE), topic(Scope.parse("acme"))] == [here, there, None]
         assert [topic(SCOPE, name) for name in ("deploy", "Deploys", "deploys ")] == [None, None, None]
@@ -263,7 +262,7 @@ class TransactionContract:
             writer.write(change)
         assert store.get(SCOPE, ids("a")) == store.history(SCOPE, MemoryId("a")) == [before]
         assert [visible_ids(store, SCOPE), visible_ids(store, SIBLING_SCOPE)] == [["a"], []]
-        assert writer.write(lambda writing: writing.topic(SCOPE, "topic")) == before
+        assert find_topic(store, writer, SCOPE, "topic") == before
         assert gather(store, a_probe()).snapshot.commit == commit
 
     @affected_by(Variant.IN_MEMORY)
@@ -290,9 +289,12 @@ class TransactionContract:
         assert visible_ids(store, SCOPE) == ["kept"]
 
     def test_a_change_sees_what_it_has_written(self, store: Store, writer: Store) -> None:
+        def find_topic_in(writing: WriteTransaction) -> Memory | None:
+            return writing.neighbors(changeset.NeighborQuery(scope=SCOPE, topic_key="t")).topic
+
         def change(writing: WriteTransaction) -> list[Memory | None]:
             kept = writing.put(a_note("a", topic_key="t"), None)
-            return [kept, writing.get(SCOPE, kept.id), writing.topic(SCOPE, "t"), find_duplicate(writing, kept)]
+            return [kept, writing.get(SCOPE, kept.id), find_topic_in(writing), find_duplicate(writing, kept)]
 
         found = writer.write(change)
         assert found == 4 * store.get(SCOPE, ids("a"))
@@ -338,9 +340,12 @@ class TransactionContract:
         def look_up(writing: WriteTransaction) -> tuple[object, ...]:
             for scope in (SIBLING_SCOPE, Scope.parse("acme"), Scope.parse("others")):
                 writing.get(scope, MemoryId("nothing"))
-            return writing.standing_since(kept), writing.direction(kept) is not None, writing.echoed(kept, NOW)
+            found = writing.neighbors(a_query(kept, former=True, stated_at=NOW))
+            version = writing.version(kept.scope, kept.id)
+            assert version is not None
+            return found.status_since, found.echoed, version[1] is not None
 
-        assert writer.write(look_up) == (kept.recorded_at, True, True)
+        assert writer.write(look_up) == ({kept.id: kept.recorded_at}, {kept.id}, True)
 
     def test_a_writing_knows_its_date_and_commit_before_it_writes(self, writer: Store, clock: ManualClock) -> None:
         (before,) = put(writer, a_note("a"))
@@ -389,6 +394,14 @@ def fail_later(writer: Store, change: Callable[[WriteTransaction], None]) -> Non
     writer.flush()
 
 
+def find_topic(store: Store, writer: Store, scope: Scope, topic_key: str) -> Memory | None:
+    """Return the active memory of a topic; readers and writers must see the same one."""
+    query = changeset.NeighborQuery(scope=scope, topic_key=topic_key)
+    inside = writer.write(lambda writing: writing.neighbors(query)).topic
+    assert store.neighbors([query])[0].topic == inside
+    return inside
+
+
 def list_written(store: Store, commit: int | None, scope: Scope = SCOPE) -> list[MemoryId]:
     """Return the ids of the scope's memories that the commit wrote."""
     return store.write(lambda writing: writing.written_by(scope, commit or 0))
@@ -396,7 +409,7 @@ def list_written(store: Store, commit: int | None, scope: Scope = SCOPE) -> list
 
 def get_previous(store: Store, memory: Memory, scope: Scope = SCOPE) -> tuple[Memory, Vector | None] | None:
     """Return the memory as it was before the commit of this version, with its vector."""
-    return store.write(lambda writing: writing.before(scope, memory.id, memory.commit or 0))
+    return store.write(lambda writing: writing.version(scope, memory.id, before=memory.commit or 0))
 
 
 def get_all_previous(store: Store, *versions: Memory) -> list[Memory | None]:

@@ -20,11 +20,14 @@ from recollect.testing.builders import (
     ManualClock,
     a_note,
     a_probe,
+    a_query,
     candidates,
     eligible_ids,
     find_duplicate,
     gather,
     ids,
+    list_duplicates,
+    list_same_subject,
     put,
     visible_ids,
     write_together,
@@ -187,7 +190,7 @@ class RecordDuplicateContract:
         record, plain = an_event("event", text=text, kind=kind), a_note("plain", text=text, kind=kind)
 
         def find_sayings(writing: WriteTransaction) -> list[object]:
-            found: list[object] = [writing.sayings(one) for one in (record, plain)]
+            found: list[object] = [list_duplicates(writing, one) for one in (record, plain)]
             return [*found, find_duplicate(writing, record), find_duplicate(writing, plain)]
 
         (kept,) = put(writer, record)
@@ -212,9 +215,9 @@ class RecordDuplicateContract:
                 writing.put(one, None)
             found = []
             for one in plain:
-                found.append(writing.sayings(one))
+                found.append(list_duplicates(writing, one))
                 writing.put(one, None)
-            return found + [writing.sayings(one) for one in plain]
+            return found + [list_duplicates(writing, one) for one in plain]
 
         found = writer.write(change)
         assert found[: len(plain)] == [[]] * len(plain)
@@ -225,15 +228,18 @@ class RecordDuplicateContract:
         put(writer, plain)
         put(writer, plain.changed(text="Ana moved to Oslo"))
 
+        def list_former(writing: WriteTransaction, memory: Memory) -> list[Memory]:
+            return list(writing.neighbors(a_query(memory, former=True)).former_duplicates)
+
         def find_like_plain(writing: WriteTransaction) -> list[list[Memory]]:
-            return [writing.said_before(plain), writing.about(SCOPE, "ana: lives in", NOW - DAY)]
+            return [list_former(writing, plain), list_same_subject(writing, plain, NOW - DAY)]
 
         assert [list_ids(found) for found in writer.write(find_like_plain)] == [["a"], ["a"]]
         (record,) = put(writer, plain.changed(text="Ana moved to Oslo", level=Level.EVENT))
         assert writer.write(find_like_plain) == [[], []]
-        assert writer.write(lambda writing: writing.said_before(record)) == []
+        assert writer.write(lambda writing: list_former(writing, record)) == []
         put(writer, plain.changed(text="Ana lives in Rome", level=None))
-        assert writer.write(lambda writing: writing.said_before(record)) == []
+        assert writer.write(lambda writing: list_former(writing, record)) == []
 
     def test_a_record_has_no_place_that_it_must_leave_to_say_something_else(self, store: Store, writer: Store) -> None:
         put(writer, an_event("a", text="one"), an_event("b", text="two"))

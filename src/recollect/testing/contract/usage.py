@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from recollect.errors import FieldError
+from recollect.model import changeset
 from recollect.model.archive import ArchivedMemory
 from recollect.model.context import MAX_COUNTED_VOTES, NO_USAGE, SIGN_USES, Sign, Usage, Use, Vote
 from recollect.model.draft import (
@@ -266,8 +267,9 @@ def a_key(key: str, **given: object) -> IdempotencyRecord:
 def find_key(store: Store, writer: Store, key: str, path: str = str(SCOPE)) -> IdempotencyRecord | None:
     """Return the record of a key in a scope; readers and writers must see the same one."""
     scope = Scope.parse(path)
-    inside = writer.write(lambda writing: writing.kept(scope, key))
-    assert store.kept(scope, key) == inside
+    query = changeset.NeighborQuery(scope=scope, retry_key=key)
+    inside = writer.write(lambda writing: writing.neighbors(query)).retried
+    assert store.neighbors([query])[0].retried == inside
     return inside
 
 

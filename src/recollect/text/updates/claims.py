@@ -90,14 +90,24 @@ def read_claim(text: str, speaker: str | None, me: str | None, within: str | Non
 
 
 def are_compatible(one: Memory, other: Memory) -> bool:
-    """Return whether two memories with one subject can both be true, judging by their texts.
+    """Return whether two memories with one subject can both be true, judging by their texts."""
+    first, second = (
+        read_claim(each.text, each.speaker, first_person_name(each.provenance), distinguishing_context(each))
+        for each in (one, other)
+    )
+    return one.subject == other.subject and are_claims_compatible(one.subject, first, second)
+
+
+def are_claims_compatible(subject: str | None, first: Claim | None, second: Claim | None) -> bool:
+    """Return whether two claims about a subject can both be true.
 
     They can if both affirm or both deny the same thing, if they give it the same value, one of them in more words, or
-    if one denies another value than the other gives. Return False if the caller supplied a subject that the text itself
-    does not imply.
+    if one denies another value than the other gives. Return False if the caller supplied a subject that a text itself
+    does not imply: then its claim is about another one.
     """
-    first, second = _read_own_claim(one), _read_own_claim(other)
-    if first is None or second is None or first.subject != second.subject or not first.value or not second.value:
+    if first is None or second is None or not first.subject == second.subject == subject:
+        return False
+    if not first.value or not second.value:
         return False
     if first.denied or second.denied:
         if first.denied and second.denied:
@@ -123,13 +133,6 @@ def _is_part(one: str, other: str) -> bool:
     """
     less, more = (set(value.lower().replace(",", " ").split()) for value in (one, other))
     return less <= more or other.startswith(f"{one.rstrip('/')}/")
-
-
-def _read_own_claim(memory: Memory) -> Claim | None:
-    claim = read_claim(
-        memory.text, memory.speaker, first_person_name(memory.provenance), distinguishing_context(memory)
-    )
-    return claim if claim is not None and claim.subject == memory.subject else None
 
 
 def distinguishing_context(memory: Memory) -> str | None:

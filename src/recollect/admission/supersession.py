@@ -1,21 +1,17 @@
-"""Supersession: at most one memory of a subject is valid at a time, and a new memory ends the old one.
+"""Supersession: at most one memory of a subject is valid at a time, and a new memory ends the old one."""
 
-Also reads a memory's earlier status, which decides how the same text is treated when it is stated again.
-"""
-
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from recollect.admission.decision import SubjectPosition, effective_from, find_quarantined_by_hand, quarantine_reason
+from recollect.admission.decision import SubjectPosition, effective_from
 from recollect.admission.policy import AdmissionPolicy
-from recollect.model.draft import Changed, Receipt, Refused, Superseded, Verdict
+from recollect.model.draft import Changed, Receipt, Superseded
 from recollect.model.enums import Kind, Status
 from recollect.model.format import shorten
 from recollect.model.memory import Memory
-from recollect.protocols import WriteTransaction
 from recollect.text.paraphrase import MAX_COMPARED_CHARS, SameMeaning, compare_meanings
-from recollect.text.updates.claims import are_compatible, distinguishing_context, find_subject, first_person_name
+from recollect.text.updates import claims
 
 
 def read_subject(memory: Memory, policy: AdmissionPolicy) -> str | None:
@@ -25,8 +21,8 @@ def read_subject(memory: Memory, policy: AdmissionPolicy) -> str | None:
     """
     if memory.topic_key is not None or memory.kind is Kind.EVENT or not policy.truth.derive_subject:
         return None
-    return find_subject(
-        memory.text, memory.speaker, first_person_name(memory.provenance), distinguishing_context(memory)
+    return claims.find_subject(
+        memory.text, memory.speaker, claims.first_person_name(memory.provenance), claims.distinguishing_context(memory)
     )
 
 
@@ -42,41 +38,37 @@ def end_memory(old: Memory, successor: Memory, now: datetime, ended_at: datetime
     return old.changed(status=status, superseded_by=successor.id, valid_until=until)
 
 
-def place_in_subject(writing: WriteTransaction, state: Memory, position: SubjectPosition, now: datetime) -> Memory:
-    """End the memories that this one replaces; return it with at least their importance."""
-    for one in position.ends:
-        writing.put(end_memory(one, state, now), None)
+def place_in_subject(state: Memory, position: SubjectPosition, now: datetime) -> tuple[Memory, tuple[Memory, ...]]:
+    """Return the memory in its position, with at least the importance of those it replaces, and these as ended."""
+    ended = tuple(end_memory(one, state, now) for one in position.ends)
     if position.ended_by is not None:
         state = end_memory(state, position.ended_by, now)
     if not position.ends or state.status is not Status.ACTIVE:
-        return state
+        return state, ended
     importances = [one.importance for one in (*position.ends, state) if one.importance is not None]
-    return state.changed(importance=max(importances, default=None))
+    return state.changed(importance=max(importances, default=None)), ended
 
 
-def superseded_verdict(old: Sequence[Memory], memory: Memory) -> Superseded:
-    """Return the verdict of a memory that replaces others: the last replaced memory, and how the two differ.
+def superseded_verdict(old: Memory, memory: Memory) -> Superseded:
+    """Return the verdict of a memory that replaces another one of its subject."""
+    return Superseded(old.id, f"both are of the subject {memory.subject!r}")
+
+
+def quote_difference(verdict: Superseded, old: Memory, memory: Memory) -> Superseded:
+    """Add to the verdict how the two texts differ; a store does not keep that, since it may outlive them.
 
     It quotes both texts, shortened, if the difference alone would be unclear.
     """
-    reason = _same_subject_reason(memory)
-    before, after = old[-1].text, memory.text
+    before, after = old.text, memory.text
     comparable = max(len(before), len(after)) <= MAX_COMPARED_CHARS
     difference = compare_meanings(before, after) if comparable else SameMeaning()
     if isinstance(difference, SameMeaning):
-        return Superseded(old[-1].id, reason)
+        return verdict
     is_clear = _is_whole(difference.old, before) and _is_whole(difference.new, after)
     shown_old, shown_new = (difference.old, difference.new) if is_clear else (shorten(before), shorten(after))
-    return Superseded(old[-1].id, reason if shown_old == shown_new else f"{reason}: {shown_old!r} → {shown_new!r}")
-
-
-def without_quotes(verdict: Verdict, memory: Memory) -> Verdict:
-    """Return the verdict without quotes of the replaced text, which may be erased before the verdict is."""
-    return Superseded(verdict.old, _same_subject_reason(memory)) if isinstance(verdict, Superseded) else verdict
-
-
-def _same_subject_reason(memory: Memory) -> str:
-    return f"both are of the subject {memory.subject!r}"
+    if shown_old == shown_new:
+        return verdict
+    return Superseded(verdict.old, f"{verdict.reason}: {shown_old!r} → {shown_new!r}")
 
 
 def _is_whole(value: str, text: str) -> bool:
@@ -105,13 +97,6 @@ _EMPTY_VALUES = ("", "a", "an", "the")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`“”‘’«»…"
 
 
-def find_rivals(writing: WriteTransaction, memory: Memory, policy: AdmissionPolicy) -> list[Memory]:
-    """Return the other active memories of the subject that are valid at the same time, by start."""
-    if memory.subject is None or not is_exclusive(memory, policy):
-        return []
-    return filter_overlapping(memory, writing.about(memory.scope, memory.subject, effective_from(memory)))
-
-
 def filter_overlapping(memory: Memory, others: Iterable[Memory]) -> list[Memory]:
     """Return the active memories, without events, that contradict this one at some moment."""
     return [
@@ -121,7 +106,7 @@ def filter_overlapping(memory: Memory, others: Iterable[Memory]) -> list[Memory]
         and one.status is Status.ACTIVE
         and one.kind is not Kind.EVENT
         and one.hash != memory.hash
-        and not are_compatible(one, memory)
+        and not claims.are_compatible(one, memory)
         and not one.ended_by(effective_from(memory))
         and not memory.ended_by(effective_from(one))
     ]
@@ -139,32 +124,3 @@ def is_exclusive(memory: Memory, policy: AdmissionPolicy) -> bool:
 def status_receipt(stored: Memory, ended: Sequence[Memory] = ()) -> Receipt:
     """Return the receipt of a changed status, with the last memory that it ended."""
     return Receipt(stored.id, Changed(stored.status.value, ended[-1].id if ended else None), stored)
-
-
-def load_prior_version(writing: WriteTransaction, memory: Memory, statuses: Collection[Status]) -> Memory:
-    """Return the last version without one of these statuses; if there is none, the memory as active."""
-    version = memory
-    while version.status in statuses:
-        earlier = writing.before(version.scope, version.id, version.commit or 0)
-        if earlier is None:
-            return memory.changed(status=Status.ACTIVE, remark=None)
-        version, _ = earlier
-    return version
-
-
-def with_prior_quarantine(writing: WriteTransaction, memory: Memory) -> Memory:
-    """Return the memory, as quarantined if it was in quarantine when it was forgotten."""
-    if memory.status is not Status.FORGOTTEN:
-        return memory
-    prior = load_prior_version(writing, memory, {Status.FORGOTTEN})
-    return (
-        memory if prior.status is not Status.QUARANTINED else memory.changed(status=prior.status, remark=prior.remark)
-    )
-
-
-def find_quarantine_refusal(writing: WriteTransaction, proposed: Memory) -> Refused | None:
-    """Return a refusal if an operator quarantined the same text, even if that was forgotten later."""
-    duplicates = writing.sayings(proposed)
-    quarantined = find_quarantined_by_hand((with_prior_quarantine(writing, one) for one in duplicates), proposed)
-    duplicate = next((one for one in duplicates if quarantined is not None and one.id == quarantined.id), None)
-    return None if duplicate is None else Refused(quarantine_reason(duplicate), duplicate.id)

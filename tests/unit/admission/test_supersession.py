@@ -2,13 +2,13 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import table
 
 from recollect.admission.policy import AdmissionPolicy
-from recollect.engine.supersession import is_exclusive, superseded_verdict, without_quotes
-from recollect.model.draft import Created, Superseded
+from recollect.admission.supersession import is_exclusive, quote_difference, superseded_verdict
+from recollect.model.draft import Superseded
 from recollect.model.enums import Level
 from recollect.testing import a_memory
-from tests.tables import table
 
 
 def test_a_record_of_what_happened_ends_nothing() -> None:
@@ -19,7 +19,8 @@ def test_a_record_of_what_happened_ends_nothing() -> None:
 
 def reason(old: str, new: str) -> str:
     """Why the one took the place of the other."""
-    return superseded_verdict([a_memory("a", text=old)], a_memory("b", text=new, subject="s")).reason
+    replaced, memory = a_memory("a", text=old), a_memory("b", text=new, subject="s")
+    return quote_difference(superseded_verdict(replaced, memory), replaced, memory).reason
 
 
 @table(
@@ -60,9 +61,8 @@ def test_texts_that_begin_alike_are_not_shown_twice() -> None:
 
 def test_what_is_kept_with_a_memory_has_no_words_of_what_it_ended() -> None:
     by = a_memory("b", text="Ana lives in Lisbon", subject="s")
-    said = superseded_verdict([a_memory("a", text="Ana lives in Rome")], by)
-    assert without_quotes(said, by) == Superseded(said.old, "both are of the subject 's'")
-    assert without_quotes(Created(), by) == Created()
+    said = superseded_verdict(a_memory("a", text="Ana lives in Rome"), by)
+    assert said == Superseded(said.old, "both are of the subject 's'")
 
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1).filter(str.strip)
