@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from recollect.packing.prompt import Prompt
     from recollect.ranking.explanation import Explanation
     from recollect.ranking.profile import Profile
+    from recollect.ranking.rank import rank
     from recollect.ranking.result import Ranking, Scored, fuse, merge
-    from recollect.ranking.scorer import rank
     from recollect.ranking.why import Why
 
 __all__ = [
@@ -146,7 +146,7 @@ _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
         "fuse",
         "merge",
     ),
-    "recollect.ranking.scorer": ("rank",),
+    "recollect.ranking.rank": ("rank",),
     "recollect.ranking.why": ("Why",),
 }
 """The module of each public name; a module is loaded when one of its names is first used."""

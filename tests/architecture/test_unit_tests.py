@@ -63,7 +63,7 @@ def test_a_module_its_package_and_an_aspect_are_accepted(name: str) -> None:
     [
         "test_scorer.py",
         "ranking/test_scorers.py",
-        "ranking/test_rank_scorer.py",
+        "ranking/test_order_scorer.py",
         "stores/test_deferred.py",
         "nowhere/test_package.py",
         "benchmarks/test_scorer.py",

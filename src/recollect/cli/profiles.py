@@ -31,11 +31,11 @@ from recollect.model.context import TrainingSet
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope, as_scope
 from recollect.packing import pack
-from recollect.ranking import scorer
 from recollect.ranking.candidates_json import read_candidates
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import profile_to_document, profile_to_toml
 from recollect.ranking.profiles import BUILTIN_PROFILES, PROFILE_TEXTS, builtin_profile
+from recollect.ranking.rank import rank as rank_candidates
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -411,7 +411,7 @@ def rank(
     moment = datetime.now(UTC) if at is None else at
     candidates = _read_candidates(file)
     if why is None:
-        ranking = scorer.rank(candidates, chosen, moment, limit=limit)
+        ranking = rank_candidates(candidates, chosen, moment, limit=limit)
         _print_lines_or_json(
             schemas.recall.CandidateRanking.of(ranking).to_json()
             if as_json

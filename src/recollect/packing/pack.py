@@ -22,9 +22,9 @@ from recollect.packing.budget import Budget
 from recollect.packing.prompt import READING_ORDER, Prompt, PromptBlock
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import ProfileDocument
+from recollect.ranking.rank import parse_candidates, rank, resolve_profile, why_in_ranking
 from recollect.ranking.result import Ranking, Scored, format_listing
-from recollect.ranking.scorer import parse_candidates, rank, resolve_profile
-from recollect.ranking.why import Ranked, SignalChange, Unpacked, Why, changes_to_reach, why_in_ranking
+from recollect.ranking.why import Ranked, SignalChange, Unpacked, Why, changes_to_reach
 
 
 class OmissionReason(StrEnum):

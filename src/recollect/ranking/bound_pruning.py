@@ -182,11 +182,11 @@ class _PruningState:
         scores = self._score_with(rows, self._similarities - self._error, -ROUNDING_ERROR)
         return np.where(np.isnan(scores), -np.inf, scores)
 
-    def _score_with(self, rows: Rows, similarity: Floats, slack: float) -> Floats:
-        """Return the scores of these rows with other similarities."""
+    def _score_with(self, rows: Rows, similarity: Floats, margin: float) -> Floats:
+        """Return the scores of these rows with other similarities, moved by the margin of rounding."""
         columns = SignalColumns(self._given_table.with_evidence(similarity=similarity), self._at, rows)
-        scores = columns.score(self._profile, {}) + slack
+        scores = columns.score(self._profile, {}) + margin
         for gate in self._profile.gates:
-            passes = [columns.signal_values(way.signal) >= way.at_least - slack for way in gate.alternatives]
+            passes = [columns.signal_values(way.signal) >= way.at_least - margin for way in gate.alternatives]
             scores[~np.logical_or.reduce(passes)] = -np.inf
         return scores

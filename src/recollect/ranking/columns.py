@@ -1,6 +1,8 @@
 """A profile compiled to NumPy: the signals and scores of many candidates at once.
 
-The columns only select candidates. The scores that a caller sees come from the reference scorer in `scorer`.
+In the order of the definitions: a column for each curve, for each fusion and for each quantity; then `SignalColumns`,
+which computes signals and scores from these, and says how far each may be off. Columns only select candidates: the
+scores that a caller sees come from the reference scorer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +18,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.model.table import KINDS, MICROSECOND, NO_LABEL, CandidateTable, Floats, Rows, to_microseconds
 from recollect.ranking.curves import (
+    Blend,
     Clamp,
     Curve,
     ExponentialDecay,
@@ -46,6 +49,121 @@ ROUNDING_ERROR = 1e-12
 
 It is a generous bound for rounding errors of a few units in the last place per part.
 """
+
+
+def _apply_curve(curve: Curve, quantity: Floats) -> Floats:
+    """Return the curve of every quantity, equal to the last bit if the curve is `exact`."""
+    match curve:
+        case Clamp():
+            return np.clip(quantity, 0.0, 1.0)
+        case HalfLife(half):
+            halvings = quantity * (-1.0 / half)
+            return np.exp2(halvings, out=halvings)
+        case ExponentialDecay(rate):
+            exponent = quantity * -rate
+            return np.exp(exponent, out=exponent)
+        case LinearSaturation(cap):
+            return np.minimum(quantity / cap, 1.0)
+        case HyperbolicDecay(rate):
+            return 1.0 / (1.0 + rate * quantity)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _fuse(rule: Fusion, similarity: Floats, lexical: Floats) -> Floats:
+    """Return the fused evidence of every row: the operations of the reference in the same order.
+
+    The similarities are overwritten.
+    """
+    match rule:
+        case NoisyOr(lexical_strength):
+            miss = 1.0 - lexical
+            doubt = miss.copy()
+            for _ in range(lexical_strength - 1):
+                doubt *= miss
+            np.subtract(1.0, doubt, out=doubt)
+            similarity += np.multiply(1.0 - similarity, doubt, out=doubt)
+            return similarity
+        case Blend():
+            blended: Floats = rule.blend(similarity, lexical)
+            return blended
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _quantity_column(quantity: Quantity, columns: "SignalColumns") -> Floats | None:
+    """Return the quantity of every row, NaN without evidence; None if no row has any."""
+    match quantity:
+        case FieldValue(field):
+            return columns.number_column(field)
+        case Age(clock):
+            dates = clock_dates(clock, columns)
+            return None if dates is None else _age_in_days(dates, columns.at)
+        case FusedRelevance(rule):
+            return _fuse_relevance(rule, columns)
+        case KindWorth(priorities, otherwise):
+            kinds = columns.kind_column()
+            if kinds is None:
+                return None
+            worth = np.array([*(priorities.get(kind, otherwise) for kind in KINDS), np.nan])
+            return worth[kinds]
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def clock_dates(clock: AgeClock, columns: "SignalColumns") -> Floats | None:
+    """Return each row's date by the clock, NaN without one; `None` if no row has one."""
+    groups = [_latest_dates(group, columns) for group in CLOCK_DATE_FIELDS[clock]]
+    known = [group for group in groups if group is not None]
+    if not known:
+        return None
+    first = known[0]
+    for other in known[1:]:
+        first = np.where(np.isnan(first), other, first)
+    return first
+
+
+def _latest_dates(fields: Sequence[str], columns: "SignalColumns") -> Floats | None:
+    known = [column for field in fields if (column := columns.date_column(field)) is not None]
+    if not known:
+        return None
+    latest = known[0]
+    for other in known[1:]:
+        latest = np.fmax(latest, other)
+    return latest
+
+
+def _age_in_days(dates: Floats, at: datetime) -> Floats:
+    """Return the days from each date to the moment, at least 0."""
+    days = to_microseconds(at) - dates
+    days /= DAY / MICROSECOND
+    return np.maximum(days, 0.0, out=days)
+
+
+def _fuse_relevance(rule: Fusion, columns: "SignalColumns") -> Floats | None:
+    """Return each row's own relevance, else the fused one, equal to the reference to the last bit."""
+    own = columns.number_column("relevance")
+    evidence = {field: columns.number_column(field) for field in rule.evidence_fields}
+    if own is None and all(column is None for column in evidence.values()):
+        return None
+    similarity, missing = _split_missing(evidence["similarity"], columns)
+    fused = np.clip(similarity, 0.0, 1.0)
+    if "lexical" in evidence:
+        lexical, unmatched = _split_missing(evidence["lexical"], columns)
+        fused = _fuse(rule, fused, lexical)
+        np.minimum(fused, 1.0, out=fused)
+        missing &= unmatched
+    if missing.any():
+        fused[missing] = np.nan
+    return fused if own is None else np.where(np.isnan(own), fused, own)
+
+
+def _split_missing(column: Floats | None, columns: "SignalColumns") -> tuple[Floats, NDArray[np.bool_]]:
+    """Return an evidence column with 0 for missing values, and where they are missing."""
+    if column is None:
+        return np.zeros(len(columns)), np.ones(len(columns), dtype=np.bool_)
+    missing = np.isnan(column)
+    return np.where(missing, 0.0, column) if missing.any() else column, missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +368,8 @@ class SignalColumns:
         This holds because no signal falls as the similarity rises.
         """
         if self._similarity_effect(signal) == 0.0:
-            values, slack = self.signal_values(signal)[rows], self.error_bound(signal)
-            return values - slack, values + slack
+            values, error = self.signal_values(signal)[rows], self.error_bound(signal)
+            return values - error, values + error
         column = self.table.numbers["similarity"]
         lowest = self._values_if(column - self._similarity_error, signal, rows) - ROUNDING_ERROR
         return lowest, self._values_if(column + self._similarity_error, signal, rows) + ROUNDING_ERROR
@@ -262,21 +380,18 @@ class SignalColumns:
         return columns.signal_values(signal)
 
 
+def _with_missing(column: Floats | None, use: Term | Factor) -> Floats | float:
+    """Return the column with the profile's value for missing evidence."""
+    default = np.nan if use.missing is None else use.missing
+    if column is None:
+        return default
+    unknown = np.isnan(column)
+    return np.where(unknown, default, column) if unknown.any() else column
+
+
 def pick_rows(column: Floats, rows: Rows) -> Floats:
     """Return the values at these sorted and distinct rows; the column itself if they are all its rows."""
     return column if len(rows) == len(column) else column[rows]
-
-
-def clock_dates(clock: AgeClock, columns: SignalColumns) -> Floats | None:
-    """Return each row's date by the clock, NaN without one; `None` if no row has one."""
-    groups = [_latest_dates(group, columns) for group in CLOCK_DATE_FIELDS[clock]]
-    known = [group for group in groups if group is not None]
-    if not known:
-        return None
-    first = known[0]
-    for other in known[1:]:
-        first = np.where(np.isnan(first), other, first)
-    return first
 
 
 def nth_largest(values: Floats, count: int) -> float:
@@ -295,105 +410,3 @@ def nth_largest(values: Floats, count: int) -> float:
 
 BLOCKS_PER_PLACE = 16
 """The number of blocks per place: enough for a good bound, and few enough that their maxima are found fast."""
-
-
-def _quantity_column(quantity: Quantity, columns: SignalColumns) -> Floats | None:
-    match quantity:
-        case FieldValue(field):
-            return columns.number_column(field)
-        case Age(clock):
-            dates = clock_dates(clock, columns)
-            return None if dates is None else _age_in_days(dates, columns.at)
-        case FusedRelevance(rule):
-            return _fuse_relevance(rule, columns)
-        case KindWorth(priorities, otherwise):
-            kinds = columns.kind_column()
-            if kinds is None:
-                return None
-            worth = np.array([*(priorities.get(kind, otherwise) for kind in KINDS), np.nan])
-            return worth[kinds]
-        case _ as unknown:
-            assert_never(unknown)
-
-
-def _apply_curve(curve: Curve, quantity: Floats) -> Floats:
-    match curve:
-        case Clamp():
-            return np.clip(quantity, 0.0, 1.0)
-        case HalfLife(half):
-            halvings = quantity * (-1.0 / half)
-            return np.exp2(halvings, out=halvings)
-        case ExponentialDecay(rate):
-            exponent = quantity * -rate
-            return np.exp(exponent, out=exponent)
-        case LinearSaturation(cap):
-            return np.minimum(quantity / cap, 1.0)
-        case HyperbolicDecay(rate):
-            return 1.0 / (1.0 + rate * quantity)
-        case _ as unknown:
-            assert_never(unknown)
-
-
-def _latest_dates(fields: Sequence[str], columns: SignalColumns) -> Floats | None:
-    known = [column for field in fields if (column := columns.date_column(field)) is not None]
-    if not known:
-        return None
-    latest = known[0]
-    for other in known[1:]:
-        latest = np.fmax(latest, other)
-    return latest
-
-
-def _age_in_days(dates: Floats, at: datetime) -> Floats:
-    """Return the days from each date to the moment, at least 0."""
-    days = to_microseconds(at) - dates
-    days /= DAY / MICROSECOND
-    return np.maximum(days, 0.0, out=days)
-
-
-def _fuse_relevance(rule: Fusion, columns: SignalColumns) -> Floats | None:
-    """Return each row's relevance, equal to the reference to the last bit.
-
-    It uses the same operations in the same order.
-    """
-    own = columns.number_column("relevance")
-    evidence = {field: columns.number_column(field) for field in rule.evidence_fields}
-    if own is None and all(column is None for column in evidence.values()):
-        return None
-    similarity, missing = _split_missing(evidence["similarity"], columns)
-    fused = np.clip(similarity, 0.0, 1.0)
-    if "lexical" in evidence:
-        lexical, unmatched = _split_missing(evidence["lexical"], columns)
-        fused = _noisy_or(fused, lexical, rule) if isinstance(rule, NoisyOr) else rule.blend(fused, lexical)
-        np.minimum(fused, 1.0, out=fused)
-        missing &= unmatched
-    if missing.any():
-        fused[missing] = np.nan
-    return fused if own is None else np.where(np.isnan(own), fused, own)
-
-
-def _noisy_or(similarity: Floats, lexical: Floats, rule: NoisyOr) -> Floats:
-    miss = 1.0 - lexical
-    doubt = miss.copy()
-    for _ in range(rule.lexical_strength - 1):
-        doubt *= miss
-    np.subtract(1.0, doubt, out=doubt)
-    similarity += np.multiply(1.0 - similarity, doubt, out=doubt)
-    return similarity
-
-
-def _split_missing(column: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return an evidence column with 0 for missing values, and where they are missing."""
-    if column is None:
-        return np.zeros(len(columns)), np.ones(len(columns), dtype=np.bool_)
-    missing = np.isnan(column)
-    return np.where(missing, 0.0, column) if missing.any() else column, missing
-
-
-def _with_missing(column: Floats | None, use: Term | Factor) -> Floats | float:
-    """Return the column with the profile's value for missing evidence."""
-    default = np.nan if use.missing is None else use.missing
-    if column is None:
-        return default
-    unknown = np.isnan(column)
-    return np.where(unknown, default, column) if unknown.any() else column

@@ -1,24 +1,21 @@
-"""The reference scorer in plain Python; every faster implementation must give the same result.
+"""The reference scorer in plain Python: the definition of a ranking.
 
-`rank_candidates` and `explain` define the ranking. `rank` is the entry point for callers with their own candidates; it
-uses the columns if there are many.
+`rank_candidates` gates, explains, sorts and cuts. `explain` makes a score of the profile's terms and factors. Every
+faster implementation must give the same result, to the last bit.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from recollect.errors import FieldError, InvalidInput, SignalMissing, show
+from recollect.errors import InvalidInput, SignalMissing, show
 from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.ranking.candidates_json import read_candidate
 from recollect.ranking.explanation import Explanation, ScoreFactor, ScorePart
 from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
-from recollect.ranking.profile_toml import ProfileDocument, override_profile
-from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.result import Proof, Ranking, Scheme, Scored, order_exclusions
 from recollect.ranking.signals import SetSignal, SetSignalValue, signal_value
 
@@ -199,47 +196,3 @@ def _read_signal(use: Term | Factor, candidate: Candidate, at: datetime, set_val
             f"give the candidate a value, or set `{name}.missing` in the profile"
         )
     return _SignalReading(use.missing, assumed=True, note=note)
-
-
-MIN_COLUMN_CANDIDATES = 2_000
-"""The number of candidates from which the columns are faster than the plain scorer."""
-
-
-def rank(
-    candidates: Iterable[Candidate | Mapping[str, Any]],
-    profile: Profile | str,
-    at: datetime,
-    *,
-    overrides: ProfileDocument | None = None,
-    limit: int | None = None,
-    asked: bool = False,
-) -> Ranking:
-    """Rank candidates by a profile at a moment, best first, each with its explanation.
-
-    A candidate is a `Candidate` or a mapping with its fields. A profile is a `Profile` or the name of a built-in one;
-    `overrides` change it for this call. `limit` is the maximum number of results. `asked` means that there was a query,
-    even if it matched nothing.
-    """
-    pool = parse_candidates(candidates)
-    resolved = resolve_profile(profile, overrides)
-    if limit is None or len(pool) < MIN_COLUMN_CANDIDATES:
-        return rank_candidates(pool, resolved, at, limit=limit, asked=asked)
-    from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
-    from recollect.ranking.selection import rank_table
-
-    ranking = rank_table(CandidateTable.of(pool), resolved, at, limit=limit, asked=asked)
-    scored = (replace(one, candidate=pool[row]) for one, row in zip(ranking, ranking.rows, strict=True))
-    return replace(ranking, scored=tuple(scored), rows=())
-
-
-def parse_candidates(candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
-    """Return the candidates as values; mappings are parsed."""
-    return [one if isinstance(one, Candidate) else read_candidate(one) for one in candidates]
-
-
-def resolve_profile(profile: Profile | str, overrides: ProfileDocument | None) -> Profile:
-    """Return the profile, or the built-in one of that name, with the overrides applied."""
-    resolved = builtin_profile(profile) if isinstance(profile, str) else profile
-    if not isinstance(resolved, Profile):
-        raise FieldError(f"{show(resolved)} is neither a profile nor the name of one", field="profile")
-    return resolved if overrides is None else override_profile(resolved, overrides)

@@ -300,7 +300,7 @@ def _passes_gate(columns: SignalColumns, alternative: Gate) -> NDArray[np.bool_]
 
 def _rows_near_gate(columns: SignalColumns, alternative: Gate) -> Rows:
     """Return the rows whose value is within the columns' error of the gate."""
-    slack = columns.error_bound(alternative.signal)
-    if slack == 0.0:
+    error = columns.error_bound(alternative.signal)
+    if error == 0.0:
         return np.empty(0, dtype=np.intp)
-    return np.flatnonzero(np.abs(columns.signal_values(alternative.signal) - alternative.at_least) <= slack)
+    return np.flatnonzero(np.abs(columns.signal_values(alternative.signal) - alternative.at_least) <= error)

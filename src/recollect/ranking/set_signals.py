@@ -172,11 +172,11 @@ def _relevance_steps(columns: SignalColumns, relevance: Relevance, rows: Rows) -
     if highest <= 0.0:
         return np.zeros(len(rows))
     near = pick_rows(columns.signal_values(relevance), rows)
-    slack = columns.error_bound(relevance)
+    bound = columns.error_bound(relevance)
     with np.errstate(over="ignore"):  # relative to a tiny best value, an inexact value may be infinite
         steps = np.floor(RELEVANCE_STEPS * near / highest)
-        if slack > 0.0:
-            low, high = ((RELEVANCE_STEPS * (near + error) / highest) for error in (-slack, slack))
+        if bound > 0.0:
+            low, high = ((RELEVANCE_STEPS * (near + error) / highest) for error in (-bound, bound))
             close = np.flatnonzero(
                 np.floor(low - RELEVANCE_STEPS * ROUNDING_ERROR) != np.floor(high + RELEVANCE_STEPS * ROUNDING_ERROR)
             )

@@ -21,7 +21,6 @@ from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.quantities import Age, KindWorth
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.scorer import MIN_COLUMN_CANDIDATES
 from recollect.ranking.signals import Addressed, Linked, SetSignal, Signal, signal_value
 from recollect.retrieval.eligibility import Barrier
 
@@ -169,18 +168,19 @@ def why_in_evidence(id: str, evidence: "Evidence", profile: Profile, at: datetim
     from recollect.ranking.selection import score_evidence  # imports NumPy
 
     at = scorer.check_arguments(at, limit)
-    row = _find_row(id, evidence.table.ids, evidence.rows.tolist())
-    return _explain_row(row, score_evidence(evidence, profile, at), limit)
+    row = find_row(id, evidence.table.ids, evidence.rows.tolist())
+    return explain_row(row, score_evidence(evidence, profile, at), limit)
 
 
-def _find_row(id: str, ids: Sequence[MemoryId], rows: Iterable[int]) -> int:
+def find_row(id: str, ids: Sequence[MemoryId], rows: Iterable[int]) -> int:
+    """Return the row of that id; raise NotFound if it is not among these rows."""
     row = next((row for row in rows if ids[row] == id), None)
     if row is None:
         raise _candidate_not_found(id)
     return row
 
 
-def _explain_row(row: int, scored: "ScoredColumns", limit: int | None) -> Why:
+def explain_row(row: int, scored: "ScoredColumns", limit: int | None) -> Why:
     """Explain where a row of the table is among the scored ones."""
     from recollect.ranking.selection import select_best
 
@@ -477,25 +477,3 @@ def _format_below(value: float, needed: float) -> str:
     """Format a value below what was needed, never rounded up to it."""
     near = f"{value:.3f}"
     return near if float(near) < needed else f"{math.floor(value * 1000.0) / 1000.0:.3f}"
-
-
-def why_in_ranking(
-    id: str,
-    candidates: Sequence[Candidate],
-    profile: Profile,
-    at: datetime,
-    *,
-    limit: int | None = None,
-    asked: bool = False,
-) -> Why:
-    """Explain why the candidate is in the best `limit`, or what kept it out; fast for many."""
-    if len(candidates) < MIN_COLUMN_CANDIDATES:
-        return why_ranked(id, candidates, profile, at, limit=limit, asked=asked)
-    from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
-    from recollect.ranking.columns import SignalColumns
-    from recollect.ranking.selection import score_columns
-
-    at = scorer.check_arguments(at, limit)
-    row = _find_row(id, [one.id for one in candidates], range(len(candidates)))
-    scored = score_columns(SignalColumns(CandidateTable.of(candidates), at), profile, asked=asked)
-    return replace(_explain_row(row, scored, limit), candidate=candidates[row])

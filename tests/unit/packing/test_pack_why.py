@@ -12,7 +12,7 @@ from recollect.packing.budget import Budget
 from recollect.packing.pack import pack, why, why_packed
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate
-from recollect.ranking.scorer import parse_candidates, rank
+from recollect.ranking.rank import parse_candidates, rank
 from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
 from tests.tables import table

@@ -7,9 +7,9 @@ import pytest
 
 from recollect.errors import FieldError, NotFound, ProfileError
 from recollect.ranking.profiles import builtin_profile
-from recollect.ranking.scorer import MIN_COLUMN_CANDIDATES, rank
+from recollect.ranking.rank import MIN_COLUMN_CANDIDATES, rank, why_in_ranking
 from recollect.ranking.scorer import rank_candidates as oracle
-from recollect.ranking.why import why_in_ranking, why_ranked
+from recollect.ranking.why import why_ranked
 from recollect.testing import NOW, a_candidate, a_memory
 from tests.tables import table
 
