@@ -15,9 +15,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
-from recollect.api.operation import Operation, OperationRequest
+from recollect.api.operation import Operation, OperationRequest, camel_case
 from recollect.api.operations import OPERATIONS, memories, recall
-from recollect.server.grpc.server import camel_case
 
 FOLDER = Path(__file__).parents[1] / "proto" / "recollect" / "v1"
 PROTO, NUMBERS = FOLDER / "recollect.proto", FOLDER / "numbers.json"

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.api.operation import Effect, Operation
+from recollect.api.operation import Effect, Operation, camel_case
 from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
-from recollect.server.grpc.server import camel_case
 from recollect.server.mcp.catalog import ToolEntry, load_tools
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"

@@ -11,12 +11,13 @@ import click
 import pytest
 
 from recollect import errors
+from recollect.api.operation import camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.cli.main import cli
 from recollect.ranking.profile_toml import PROFILE_KEYS, SIGNAL_CLASSES
 from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.ranking.signals import SET_SIGNALS, SIGNALS
-from recollect.server.grpc.server import SERVICE, STATUSES, camel_case
+from recollect.server.grpc.server import SERVICE, STATUSES
 from recollect.server.http.middleware import STATUSES as HTTP_STATUSES
 from recollect.server.mcp.catalog import ToolEntry, load_tools
 from recollect.server.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, PromptTemplate, Resource

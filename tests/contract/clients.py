@@ -18,9 +18,10 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from recollect.api.operation import camel_case
 from recollect.api.problems import ProblemCode
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import METHODS, PROBLEM_METADATA, SERVICE, camel_case
+from recollect.server.grpc.server import METHODS, PROBLEM_METADATA, SERVICE
 from recollect.server.mcp.catalog import COMPACT_FIELDS, EXPLAIN_ARGUMENT
 from tests.acceptance.shell import ENVIRONMENT
 from tests.contract.served import TOOLS, Served

@@ -21,11 +21,11 @@ import recollect
 from recollect.api.auth import HostPolicy, Right, create_owner
 from recollect.api.dispatcher import Dispatcher, OperationRunner
 from recollect.api.keys import authenticate_key
-from recollect.api.operation import Operation
+from recollect.api.operation import Operation, camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.errors import NotFound
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import METHODS, SERVICE, camel_case, start_server
+from recollect.server.grpc.server import METHODS, SERVICE, start_server
 from recollect.server.health import Health
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
 from recollect.server.mcp.catalog import ToolEntry, load_tools, parse_toolsets

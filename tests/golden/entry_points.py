@@ -6,6 +6,7 @@ from pathlib import Path
 from recollect import errors
 from recollect.api.auth import create_owner
 from recollect.api.dispatcher import OperationRunner
+from recollect.api.operation import camel_case
 from recollect.api.operations import OPERATIONS_BY_SUBJECT
 from recollect.api.problems import problem_of
 from recollect.cli.main import cli, exit_code
@@ -16,7 +17,6 @@ from recollect.integrations.openai_agents import RecollectSession
 from recollect.server.grpc.converters import to_message
 from recollect.server.grpc.server import METHODS as GRPC_METHODS
 from recollect.server.grpc.server import STATUSES as GRPC_STATUSES
-from recollect.server.grpc.server import camel_case
 from recollect.server.http import openapi
 from recollect.server.http.middleware import STATUSES as HTTP_STATUSES
 from recollect.server.mcp.catalog import COMPACT_FIELDS, compact_answer

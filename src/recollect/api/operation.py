@@ -119,3 +119,8 @@ class Operation(Generic[R, A]):
         if arguments.get("key") not in (None, key):
             raise Conflict(f"{source} and the field 'key' differ; send only one of them")
         return {**arguments, "key": key}
+
+
+def camel_case(name: str) -> str:
+    """Return the name of an operation's call over gRPC."""
+    return "".join(part.capitalize() for part in name.split("_"))

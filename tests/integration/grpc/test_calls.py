@@ -9,9 +9,9 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Value
 
+from recollect.api.operation import camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import camel_case
 from recollect.testing.builders import NOW
 
 from .serving import ANA, Place, a_place, a_stub, called

@@ -23,7 +23,7 @@ from grpc_health.v1 import health_pb2
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher, timeout_error
 from recollect.api.keys import parse_bearer
-from recollect.api.operation import Operation
+from recollect.api.operation import Operation, camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import Problem, ProblemCode, log_internal_error, problem_of
 from recollect.errors import InvalidInput, NotFound, RecollectError, show
@@ -62,11 +62,6 @@ class RpcMethod:
     operation: Operation[Any, Any]
     request: type[Message]
     answer: type[Message]
-
-
-def camel_case(name: str) -> str:
-    """Return the gRPC name of an operation."""
-    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def _to_method(operation: Operation[Any, Any]) -> RpcMethod:

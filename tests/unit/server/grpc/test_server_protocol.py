@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pydantic import AwareDatetime, BaseModel
 
-from recollect.api.operation import OperationRequest
+from recollect.api.operation import OperationRequest, camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import Problem
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import METHODS, SERVICE, camel_case
+from recollect.server.grpc.server import METHODS, SERVICE
 from tests.tables import table
 
 PROTO = Path(__file__).parents[4] / "proto" / "recollect" / "v1" / "recollect.proto"
