@@ -18,7 +18,7 @@ from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking.columns import ROUNDING_ERROR, SignalColumns, nth_largest
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.result import Proof, StopReason
-from recollect.ranking.selection import find_doubtful_rows, score_passing
+from recollect.ranking.selection import find_doubtful_rows, score_columns
 from recollect.retrieval.evidence import Evidence, NearestRows
 
 FIRST_BATCH_ROWS = 1_024
@@ -97,7 +97,7 @@ def _make_exact(
     """
     columns = SignalColumns(evidence.table, at, evidence.rows, evidence)
     evidence = yield from _fetch_exact(evidence, columns.table_rows(find_doubtful_rows(columns, profile)))
-    scored = score_passing(replace(columns, evidence=evidence), profile)
+    scored = score_columns(replace(columns, evidence=evidence), profile, asked=evidence.asked)
     refused = np.flatnonzero(np.isnan(scored.scores))[:1]
     contenders = refused if len(refused) else scored.find_contenders(limit)
     return (yield from _fetch_exact(evidence, scored.columns.table_rows(contenders)))

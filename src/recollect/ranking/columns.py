@@ -1,8 +1,8 @@
 """A profile compiled to NumPy: the signals and scores of many candidates at once.
 
-In the order of the definitions: a column for each curve, for each fusion and for each quantity; then `SignalColumns`,
-which computes signals and scores from these, and says how far each may be off. Columns only select candidates: the
-scores that a caller sees come from the reference scorer.
+In the order of the definitions: a column for each curve and for each quantity, the fused relevance included; then
+`SignalColumns`, which computes signals and scores from these, and says how far each may be off. Columns only select
+candidates: the scores that a caller sees come from the reference scorer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,27 +70,6 @@ def _apply_curve(curve: Curve, quantity: Floats) -> Floats:
             assert_never(unknown)
 
 
-def _fuse(rule: Fusion, similarity: Floats, lexical: Floats) -> Floats:
-    """Return the fused evidence of every row: the operations of the reference in the same order.
-
-    The similarities are overwritten.
-    """
-    match rule:
-        case NoisyOr(lexical_strength):
-            miss = 1.0 - lexical
-            doubt = miss.copy()
-            for _ in range(lexical_strength - 1):
-                doubt *= miss
-            np.subtract(1.0, doubt, out=doubt)
-            similarity += np.multiply(1.0 - similarity, doubt, out=doubt)
-            return similarity
-        case Blend():
-            blended: Floats = rule.blend(similarity, lexical)
-            return blended
-        case _ as unknown:
-            assert_never(unknown)
-
-
 def _quantity_column(quantity: Quantity, columns: "SignalColumns") -> Floats | None:
     """Return the quantity of every row, NaN without evidence; None if no row has any."""
     match quantity:
@@ -141,7 +120,10 @@ def _age_in_days(dates: Floats, at: datetime) -> Floats:
 
 
 def _fuse_relevance(rule: Fusion, columns: "SignalColumns") -> Floats | None:
-    """Return each row's own relevance, else the fused one, equal to the reference to the last bit."""
+    """Return each row's own relevance, else the fused one, equal to the reference to the last bit.
+
+    It uses the same operations in the same order.
+    """
     own = columns.number_column("relevance")
     evidence = {field: columns.number_column(field) for field in rule.evidence_fields}
     if own is None and all(column is None for column in evidence.values()):
@@ -150,7 +132,18 @@ def _fuse_relevance(rule: Fusion, columns: "SignalColumns") -> Floats | None:
     fused = np.clip(similarity, 0.0, 1.0)
     if "lexical" in evidence:
         lexical, unmatched = _split_missing(evidence["lexical"], columns)
-        fused = _fuse(rule, fused, lexical)
+        match rule:
+            case NoisyOr(lexical_strength):
+                miss = 1.0 - lexical
+                doubt = miss.copy()
+                for _ in range(lexical_strength - 1):
+                    doubt *= miss
+                np.subtract(1.0, doubt, out=doubt)
+                fused += np.multiply(1.0 - fused, doubt, out=doubt)
+            case Blend():
+                fused = rule.blend(fused, lexical)
+            case _ as unknown:
+                assert_never(unknown)
         np.minimum(fused, 1.0, out=fused)
         missing &= unmatched
     if missing.any():

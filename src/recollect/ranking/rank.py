@@ -72,10 +72,9 @@ def why_in_ranking(
     if len(candidates) < MIN_COLUMN_CANDIDATES:
         return why_ranked(id, candidates, profile, at, limit=limit, asked=asked)
     from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
-    from recollect.ranking.columns import SignalColumns
-    from recollect.ranking.selection import score_columns
+    from recollect.ranking.selection import score_table
 
     at = scorer.check_arguments(at, limit)
     row = find_row(id, [one.id for one in candidates], range(len(candidates)))
-    scored = score_columns(SignalColumns(CandidateTable.of(candidates), at), profile, asked=asked)
+    scored = score_table(CandidateTable.of(candidates), profile, at, asked=asked)
     return replace(explain_row(row, scored, limit), candidate=candidates[row])

@@ -71,7 +71,7 @@ def rank_table(
     With `rows`, sorted and distinct, only these are candidates.
     """
     at = scorer.check_arguments(at, limit)
-    return select_best(score_columns(SignalColumns(table, at, _check_rows(rows, table)), profile, asked=asked), limit)
+    return select_best(score_table(table, profile, at, asked=asked, rows=rows), limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +125,13 @@ class ScoredColumns:
         keys[columns.zero_score_mask(self.profile, rows) & ~unique] = np.inf
         return [bytes(key) for key in keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1]))).ravel().tolist()]
 
+    def refuse_missing(self) -> None:
+        """Raise the error of the reference for the first row that lacks required evidence."""
+        missing = np.flatnonzero(np.isnan(self.scores))[:1]
+        if len(missing):
+            self.explain_rows_once(missing)  # raises, and names what is missing
+            raise InvalidInput(f"{self.columns.ids(missing)[0]!r} has no score by columns, but one by the reference")
+
     def find_contenders(self, limit: int) -> Rows:
         """Return the rows that the reference must score to find the best `limit`."""
         return find_contenders(self.scores, min_score=self.profile.min_score, limit=limit, error_bound=self.error_bound)
@@ -162,24 +169,48 @@ class ScoredColumns:
 
 
 def score_evidence(evidence: "Evidence", profile: Profile, at: datetime) -> ScoredColumns:
-    """Score the rows of the evidence by columns."""
-    rows = _check_rows(evidence.rows, evidence.table)
-    return score_columns(SignalColumns(evidence.table, at, rows, evidence), profile, asked=evidence.asked)
+    """Score the rows of the evidence; raise what the reference raises for a row that lacks required evidence."""
+    columns = SignalColumns(evidence.table, at, _check_rows(evidence.rows, evidence.table), evidence)
+    scored = score_columns(columns, profile, asked=evidence.asked)
+    scored.refuse_missing()
+    return scored
+
+
+def score_table(
+    table: CandidateTable, profile: Profile, at: datetime, *, asked: bool, rows: Rows | None = None
+) -> ScoredColumns:
+    """Do the same for a table whose similarities are exact, or for some of its rows."""
+    if table.similarity_error > 0.0:
+        raise InvalidInput(
+            f"similarities have an error of up to {table.similarity_error:g}; rank evidence that has exact ones"
+        )
+    scored = score_columns(SignalColumns(table, at, _check_rows(rows, table)), profile, asked=asked)
+    scored.refuse_missing()
+    return scored
 
 
 def score_columns(columns: SignalColumns, profile: Profile, *, asked: bool) -> ScoredColumns:
-    """Decide which rows pass the gates, and score these by columns."""
-    if columns.table.similarity_error > 0.0 and columns.evidence is None:
-        raise InvalidInput(
-            f"similarities have an error of up to {columns.table.similarity_error:g}; rank evidence that has exact ones"
-        )
+    """Decide which rows pass every gate, count the others, and score those that pass.
+
+    The score of a row that the reference refuses is NaN.
+    """
     scorer.check_question(profile, asked=asked, found=asked or not len(columns) or columns.questioned)
-    scored = score_passing(columns, profile)
-    missing = np.flatnonzero(np.isnan(scored.scores))
-    if len(missing):
-        scored.explain_rows_once(missing[:1])  # the reference refuses the row and names what is missing
-        raise InvalidInput(f"{scored.columns.ids(missing[:1])[0]!r} has no score by columns, but one by the reference")
-    return scored
+    gated_out: Counter[str] = Counter()
+    for gate in profile.gates:
+        passes = np.logical_or.reduce([_passes_gate(columns, alternative) for alternative in gate.alternatives])
+        passing = np.flatnonzero(passes)
+        if len(passing) < len(columns):
+            gated_out[f"gate:{gate.signal.name}"] = len(columns) - len(passing)
+            columns = columns.take_rows(passing)
+    sets = compute_set_signals(columns, profile, all_rows(columns))
+    return ScoredColumns(
+        profile=profile,
+        columns=columns,
+        sets=sets,
+        scores=columns.score(profile, {name: column.values for name, column in sets.items()}),
+        error_bound=columns.score_error_bound(profile),
+        gated_out=gated_out,
+    )
 
 
 def find_doubtful_rows(columns: SignalColumns, profile: Profile) -> Rows:
@@ -267,26 +298,6 @@ def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
     if not ordered or (len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(table)):
         raise InvalidInput(f"`rows` is not a sorted list of distinct rows of a table of {len(table)}")
     return None if len(numbers) == len(table) else numbers
-
-
-def score_passing(columns: SignalColumns, profile: Profile) -> ScoredColumns:
-    """Score the rows that pass every gate, and count the others."""
-    gated_out: Counter[str] = Counter()
-    for gate in profile.gates:
-        passes = np.logical_or.reduce([_passes_gate(columns, alternative) for alternative in gate.alternatives])
-        passing = np.flatnonzero(passes)
-        if len(passing) < len(columns):
-            gated_out[f"gate:{gate.signal.name}"] = len(columns) - len(passing)
-            columns = columns.take_rows(passing)
-    sets = compute_set_signals(columns, profile, all_rows(columns))
-    return ScoredColumns(
-        profile=profile,
-        columns=columns,
-        sets=sets,
-        scores=columns.score(profile, {name: column.values for name, column in sets.items()}),
-        error_bound=columns.score_error_bound(profile),
-        gated_out=gated_out,
-    )
 
 
 def _passes_gate(columns: SignalColumns, alternative: Gate) -> NDArray[np.bool_]:
