@@ -24,6 +24,9 @@ GATE = ROOT / "tests" / "gate" / "judgements"
 ARITHMETIC = "ranking/curves.py"
 """The file with the formulas of single signals: nothing lies deeper in the ranking."""
 
+FORMULAS = (".__call__", ".blend")
+"""What computes there; the rest creates and checks options."""
+
 MEMORIES = 60
 
 
@@ -76,7 +79,13 @@ class Walk:
     @property
     def frames_to_arithmetic(self) -> int | None:
         """The frames at the first formula of a signal, or None if none was computed."""
-        return next((step.depth for step in self.steps if step.file == ARITHMETIC), None)
+        formulas = (step for step in self.steps if step.file == ARITHMETIC and step.function.endswith(FORMULAS))
+        return next((step.depth for step in formulas), None)
+
+    @property
+    def files_of_caller(self) -> list[str]:
+        """The files passed on the thread that calls; others belong to the background writer."""
+        return list(dict.fromkeys(step.file for step in self.steps if step.thread == self.steps[0].thread))
 
     @property
     def switches(self) -> int:
@@ -146,6 +155,7 @@ def show(walk: Walk) -> str:
     lines += [
         "",
         f"files                 {len(walk.files)}",
+        f"files of the caller   {len(walk.files_of_caller)}",
         f"functions             {walk.functions}",
         f"switches of file      {walk.switches}",
         f"deepest frame         {walk.deepest}",
