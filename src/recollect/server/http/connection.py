@@ -75,9 +75,11 @@ class LimitedHttpConnection(H11Protocol):
         self._limit_wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Send status 400, or 431 if the head is too large."""
+        """Send status 400, or 431 if the head is too large; nothing if an answer has begun already."""
         unparsed, _ = self.conn.trailing_data
-        if len(unparsed) > MAX_HEAD_BYTES:
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.close()
+        elif len(unparsed) > MAX_HEAD_BYTES:
             self._send_and_close(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, HEAD_TOO_LARGE_MESSAGE)
         else:
             super().send_400_response(msg)

@@ -224,6 +224,21 @@ def test_what_is_no_request_is_told_so_as_before() -> None:
     assert of(told(b"nonsense\r\n\r\n"))[0] == 400
 
 
+def test_what_is_no_body_after_an_answer_ends_the_connection_without_a_fault(caplog: pytest.LogCaptureFixture) -> None:
+    async def asked() -> bytes:
+        async with a_place(app=Refusing) as place:
+            reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+            writer.write(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n")
+            assert of(await reader.readuntil(b"no")) == (401, b"no")
+            writer.write(b"nonsense\r\n")
+            rest = await reader.read()
+            writer.close()
+            return rest
+
+    assert asyncio.run(asked()) == b""
+    assert [record.name for record in caplog.records if record.name == "asyncio"] == []
+
+
 def told_at_once(request: bytes, takes: float = 0.0) -> bytes:
     """What somebody is told whose request is there as soon as the connection is, so that no head is waited for."""
 
