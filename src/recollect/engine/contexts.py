@@ -252,8 +252,8 @@ def _is_asked_verbatim(deps: Dependencies, request: RecallRequest) -> bool:
     """Return whether the query is embedded unchanged under every profile, since it names no speaker."""
     if request.query is None:
         return True
-    speakers = deps.store.snapshot(request.view).speakers
-    return analyze(request.query, speakers, request.at, (), in_turns=True).phrasings == (request.query.text,)
+    analysis = analyze(request.query, deps.store.snapshot(request.view), (), in_turns=True)
+    return analysis.phrasings == (request.query.text,)
 
 
 def _read_profile_document(record: ContextRecord) -> ProfileDocument:

@@ -152,7 +152,7 @@ def gather(deps: Dependencies, request: RecallRequest, fields: frozenset[str] | 
     if request.query is None:
         return retrieve(snapshot)
     in_turns = request.profile.hearing is Hearing.TURNS
-    analysis = analyze(request.query, snapshot.speakers, request.at, fields, in_turns=in_turns)
+    analysis = analyze(request.query, snapshot, fields, in_turns=in_turns)
     vectors = request.recorded_vectors
     if vectors is None or len(vectors) != len(analysis.phrasings):
         vectors = deps.embed(analysis.phrasings, "query")

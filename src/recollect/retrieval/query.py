@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import FieldError, show
@@ -12,6 +11,7 @@ from recollect.text.entities import find_candidate_names
 from recollect.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
+    from recollect.retrieval.snapshot import Snapshot
     from recollect.text import dates
 
 
@@ -93,19 +93,18 @@ class QueryAnalysis:
     in_turns: bool = False
 
 
-def analyze(
-    query: Query, speakers: frozenset[str], at: datetime, fields: Collection[str], *, in_turns: bool
-) -> QueryAnalysis:
-    """Analyze a query among the speakers of a scope, for the fields of candidates that a profile reads."""
+def analyze(query: Query, snapshot: "Snapshot", fields: Collection[str], *, in_turns: bool) -> QueryAnalysis:
+    """Analyze a query among the speakers of a snapshot, for the fields of candidates that a profile reads."""
     from recollect.text import dates  # imports NumPy
 
     text = query.text
-    named = questions.find_named_speakers(text, speakers) if in_turns or "addressed" in fields else ()
+    speakers = snapshot.speakers if in_turns or "addressed" in fields else frozenset[str]()
+    named = questions.find_named_speakers(text, speakers) if speakers else ()
     return QueryAnalysis(
         phrasings=_rephrase(text, named) if in_turns else (text,),
         terms=tuple(dict.fromkeys(tokenize(text))) if "lexical" in fields else (),
         names=find_candidate_names(text) if "linked" in fields else (),
-        days=dates.find_time_spans(text, at) if "days_off" in fields else (),
+        days=dates.find_time_spans(text, snapshot.view.at) if "days_off" in fields else (),
         addressed=_find_addressed(text, named, speakers) if "addressed" in fields else frozenset(),
         in_turns=in_turns,
     )

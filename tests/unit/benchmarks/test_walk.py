@@ -45,11 +45,24 @@ def test_each_function_is_shown_once_with_its_depth_and_thread() -> None:
     assert lines[:3] == ["a.py  run", "  b.py  load", "a.py  write  [writer]"]
     assert lines[4:] == [
         "files                 2",
+        "files of the caller   2",
         "functions             3",
         "switches of file      2",
         "deepest frame         2",
         "frames to arithmetic  -",
     ]
+
+
+def test_the_arithmetic_begins_where_a_formula_is_computed_and_not_where_one_is_made() -> None:
+    made = Step("ranking/curves.py", "HalfLife.__post_init__", 3, "main")
+    computed = Step("ranking/curves.py", "HalfLife.__call__", 5, "main")
+    assert Walk([made]).frames_to_arithmetic is None
+    assert Walk([made, computed]).frames_to_arithmetic == 5
+
+
+def test_what_the_writer_passes_is_not_the_callers() -> None:
+    steps = [Step("a.py", "run", 1, "main"), Step("b.py", "write", 1, "writer")]
+    assert Walk(steps).files_of_caller == ["a.py"]
 
 
 def test_a_comprehension_and_foreign_code_are_not_functions_of_ours() -> None:

@@ -20,7 +20,7 @@ from recollect.model.enums import Kind, Level, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.retrieval.eligibility import View
-from recollect.retrieval.snapshot import Snapshot
+from recollect.retrieval.snapshot import MergedColumns, Snapshot
 from recollect.stores.sql import rows
 from recollect.stores.sql.column_cache import ColumnCache, RemoteVectors, has_lost_vector
 from recollect.stores.sql.neighbors import read_all_neighbors
@@ -51,18 +51,19 @@ class SqlReader(ABC):
         return self._read(None, lambda db: read_current_encoder(db)[1])
 
     def snapshot(self, view: View) -> Snapshot:
-        def read(db: Transaction) -> Snapshot:
+        def read(db: Transaction) -> tuple[MergedColumns, int, int, RemoteVectors | None]:
             number, model = read_current_encoder(db)
             refuse_other_encoder(model, view.encoder)
             remote = None
             if view.remote_vectors and view.is_latest and number > 0:  # the database compares only present vectors
                 remote = self._choose_remote_vectors(db, view.scope, number, use_index=view.use_index)
-            columns, commit = self._column_cache.read(db, view, number, remote)
-            indexed = None if remote is None else remote.indexed_scope
-            return Snapshot.of(view, columns, commit, encoder_number=number, indexed_scope=indexed)
+            return *self._column_cache.read(db, view, number, remote), number, remote
 
-        found = self._read(view.scope, read)
-        return replace(found, dropped_vectors=dropped) if (dropped := self._find_dropped_vectors(found)) else found
+        columns, commit, number, remote = self._read(view.scope, read)
+        indexed = None if remote is None else remote.indexed_scope
+        found = Snapshot.of(view, columns, commit, encoder_number=number, indexed_scope=indexed)
+        dropped = self._find_dropped_vectors(found)
+        return replace(found, dropped_vectors=dropped) if dropped else found
 
     def load(self, snapshot: Snapshot, indices: Sequence[int]) -> list[Memory | None]:
         columns = snapshot.columns
