@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
-from recollect.api.operation import Operation, OperationRequest, camel_case
+from recollect.api.operation import Operation, OperationRequest
 from recollect.api.operations import OPERATIONS, memories, recall
 
 FOLDER = Path(__file__).parents[1] / "proto" / "recollect" / "v1"
@@ -39,7 +39,7 @@ def render_proto(numbers: Numbers) -> str:
     head = PROTO.read_text(encoding="utf-8").partition(GENERATED)[0]
     messages: dict[str, type[BaseModel]] = {}
     for one in OPERATIONS.values():
-        _collect(one.request, f"{camel_case(one.name)}Request", messages)
+        _collect(one.request, f"{one.call_name}Request", messages)
         _collect(one.answer, one.answer.__name__, messages)
     calls = "\n\n".join(_render_call(one) for one in OPERATIONS.values())
     bodies = "\n".join(_render_message(name, model, numbers.setdefault(name, {})) for name, model in messages.items())
@@ -73,7 +73,7 @@ def _message_name(model: type[BaseModel]) -> str:
 
 
 def _render_call(one: Operation[Any, Any]) -> str:
-    call, answer = camel_case(one.name), one.answer.__name__
+    call, answer = one.call_name, one.answer.__name__
     answer = f"recollect.v1.{answer}" if answer == call else answer  # else it would be read as the call
     return f"{_comment(one.about, '  ')}  rpc {call}({call}Request) returns ({answer});"
 

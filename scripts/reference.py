@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.api.operation import Effect, Operation, camel_case
+from recollect.api.operation import Effect, Operation
 from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
 from recollect.server.mcp.catalog import ToolEntry, load_tools
 
@@ -93,7 +93,7 @@ def _render_tool(entry: ToolEntry) -> str:
 
 def _render_call(one: Operation[Any, Any]) -> str:
     does = {Effect.NONE: "looks", Effect.ADDS: "adds or changes", Effect.REMOVES: "may remove for good"}[one.effect]
-    call = camel_case(one.name)
+    call = one.call_name
     messages = f"`{call}Request` | `{one.answer.__name__}`"
     return f"| `{call}` | {messages} | {one.right.value} | {does} | {one.title.lower()} |"
 

@@ -11,7 +11,6 @@ import click
 import pytest
 
 from recollect import errors
-from recollect.api.operation import camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.cli.main import cli
 from recollect.ranking.profile_toml import PROFILE_KEYS, SIGNAL_CLASSES
@@ -185,7 +184,7 @@ def test_every_decision_has_a_number_of_its_own_a_status_and_the_three_headings(
 
 @table("name", OPERATIONS)
 def test_every_call_over_grpc_has_a_row_with_its_messages_and_its_right(name: str) -> None:
-    call = SERVICE.methods_by_name[camel_case(name)]
+    call = SERVICE.methods_by_name[OPERATIONS[name].call_name]
     row = f"| `{call.name}` | `{call.input_type.name}` | `{call.output_type.name}` | {OPERATIONS[name].right} |"
     assert row in Page.read(REFERENCE / "grpc.md").section("The calls")
 

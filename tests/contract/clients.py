@@ -18,7 +18,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.api.operation import camel_case
+from recollect.api.operations import OPERATIONS
 from recollect.api.problems import ProblemCode
 from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import METHODS, PROBLEM_METADATA, SERVICE
@@ -154,7 +154,7 @@ class Grpc:
     @staticmethod
     def called(channel: grpc.Channel, key: str, operation: str, given: Mapping[str, Any]) -> Any:
         """The message that answers a call; what is null or empty is absent from it."""
-        path = f"/{SERVICE.full_name}/{camel_case(operation)}"
+        path = f"/{SERVICE.full_name}/{OPERATIONS[operation].call_name}"
         method = METHODS[path]
         call = channel.unary_unary(
             path, request_serializer=method.request.SerializeToString, response_deserializer=method.answer.FromString

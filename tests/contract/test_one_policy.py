@@ -21,7 +21,7 @@ import recollect
 from recollect.api.auth import HostPolicy, Right, create_owner
 from recollect.api.dispatcher import Dispatcher, OperationRunner
 from recollect.api.keys import authenticate_key
-from recollect.api.operation import Operation, camel_case
+from recollect.api.operation import Operation
 from recollect.api.operations import OPERATIONS
 from recollect.errors import NotFound
 from recollect.grpc.v1 import recollect_pb2
@@ -72,7 +72,7 @@ def tools_without(tools: Collection[ToolEntry]) -> set[str]:
 
 def calls_without(service: ServiceDescriptor) -> set[str]:
     """The calls of a service that are no operation."""
-    return {one.name for one in service.methods} - {camel_case(name) for name in OPERATIONS}
+    return {one.name for one in service.methods} - {one.call_name for one in OPERATIONS.values()}
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_each_face_has_each_operation_and_what_has_a_door_of_its_own_beside(fron
     paths = {one.path for one in served(front).routes if isinstance(one, Route)}
     assert paths == {f"/v1/{name}" for name in OPERATIONS} | {*PUBLIC_ENDPOINTS, METRICS_PATH, MCP_PATH}
     assert set(load_tools()) == set(OPERATIONS)
-    assert {path.rpartition("/")[2] for path in METHODS} == {camel_case(name) for name in OPERATIONS}
+    assert {path.rpartition("/")[2] for path in METHODS} == {one.call_name for one in OPERATIONS.values()}
 
 
 def test_an_operation_without_a_policy_is_found_out() -> None:

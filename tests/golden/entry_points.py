@@ -6,8 +6,7 @@ from pathlib import Path
 from recollect import errors
 from recollect.api.auth import create_owner
 from recollect.api.dispatcher import OperationRunner
-from recollect.api.operation import camel_case
-from recollect.api.operations import OPERATIONS_BY_SUBJECT
+from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
 from recollect.api.problems import problem_of
 from recollect.cli.main import cli, exit_code
 from recollect.config import OPTIONS
@@ -44,6 +43,7 @@ __all__ = [
     "GRPC_METHODS",
     "GRPC_STATUSES",
     "HTTP_STATUSES",
+    "OPERATIONS",
     "OPERATIONS_BY_SUBJECT",
     "OPTIONS",
     "PAIRS",
@@ -51,7 +51,6 @@ __all__ = [
     "RecollectMemoryTool",
     "RecollectSession",
     "RecollectStore",
-    "camel_case",
     "cli",
     "compact_answer",
     "create_owner",

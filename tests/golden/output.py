@@ -27,10 +27,10 @@ from tests.golden.entry_points import (
     GRPC_METHODS,
     GRPC_STATUSES,
     HTTP_STATUSES,
+    OPERATIONS,
     OPERATIONS_BY_SUBJECT,
     OPTIONS,
     OperationRunner,
-    camel_case,
     cli,
     compact_answer,
     create_owner,
@@ -231,7 +231,7 @@ def dump_transport_answers() -> str:
             "mcp": None if (fields := COMPACT_FIELDS.get(name)) is None else compact_answer(fields, answer),
             "grpc": _sort_maps(
                 MessageToDict(
-                    to_message(GRPC_METHODS[f"/recollect.v1.Recollect/{camel_case(name)}"].answer, answer),
+                    to_message(GRPC_METHODS[f"/recollect.v1.Recollect/{OPERATIONS[name].call_name}"].answer, answer),
                     preserving_proto_field_name=True,
                 )
             ),

@@ -102,6 +102,11 @@ class Operation(Generic[R, A]):
     the right to read anyway."""
 
     @property
+    def call_name(self) -> str:
+        """The name of its call over gRPC, such as GetMemory for get_memory."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+    @property
     def takes_key(self) -> bool:
         """Whether an idempotency key makes a retry harmless."""
         return self.effect is not Effect.NONE and "key" in self.request.model_fields
@@ -119,8 +124,3 @@ class Operation(Generic[R, A]):
         if arguments.get("key") not in (None, key):
             raise Conflict(f"{source} and the field 'key' differ; send only one of them")
         return {**arguments, "key": key}
-
-
-def camel_case(name: str) -> str:
-    """Return the name of an operation's call over gRPC."""
-    return "".join(part.capitalize() for part in name.split("_"))

@@ -9,7 +9,6 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Value
 
-from recollect.api.operation import camel_case
 from recollect.api.operations import OPERATIONS
 from recollect.grpc.v1 import recollect_pb2
 from recollect.testing.builders import NOW
@@ -54,10 +53,10 @@ class Asking:
 
     def __call__(self, operation: str, **request: Any) -> Any:
         """The answer to a request."""
-        kind = getattr(recollect_pb2, f"{camel_case(operation)}Request")
+        kind = getattr(recollect_pb2, f"{OPERATIONS[operation].call_name}Request")
         unscoped = operation in ("stats", "list_scopes", "list_profiles")
         scope = {} if unscoped else {OPERATIONS[operation].request.scope_field: ANAS}
-        answer = getattr(self._stub, camel_case(operation))(kind(**{**scope, **request}), **called())
+        answer = getattr(self._stub, OPERATIONS[operation].call_name)(kind(**{**scope, **request}), **called())
         assert differences(answer, self._place.service.last) == []
         self.asked.add(operation)
         return answer

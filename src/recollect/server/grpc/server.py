@@ -23,7 +23,7 @@ from grpc_health.v1 import health_pb2
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher, timeout_error
 from recollect.api.keys import parse_bearer
-from recollect.api.operation import Operation, camel_case
+from recollect.api.operation import Operation
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import Problem, ProblemCode, log_internal_error, problem_of
 from recollect.errors import InvalidInput, NotFound, RecollectError, show
@@ -65,12 +65,12 @@ class RpcMethod:
 
 
 def _to_method(operation: Operation[Any, Any]) -> RpcMethod:
-    descriptor = SERVICE.methods_by_name[camel_case(operation.name)]
+    descriptor = SERVICE.methods_by_name[operation.call_name]
     return RpcMethod(operation, GetMessageClass(descriptor.input_type), GetMessageClass(descriptor.output_type))
 
 
 METHODS: Mapping[str, RpcMethod] = MappingProxyType(
-    {f"/{SERVICE.full_name}/{camel_case(name)}": _to_method(operation) for name, operation in OPERATIONS.items()}
+    {f"/{SERVICE.full_name}/{operation.call_name}": _to_method(operation) for operation in OPERATIONS.values()}
 )
 """All methods by their path."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pydantic import AwareDatetime, BaseModel
 
-from recollect.api.operation import OperationRequest, camel_case
+from recollect.api.operation import OperationRequest
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import Problem
 from recollect.grpc.v1 import recollect_pb2
@@ -105,14 +105,14 @@ def every_message() -> Iterator[Descriptor]:
 
 
 def test_every_operation_has_a_call_and_every_call_is_an_operation_with_its_policy() -> None:
-    assert [method.name for method in SERVICE.methods] == [camel_case(name) for name in OPERATIONS]
+    assert [method.name for method in SERVICE.methods] == [one.call_name for one in OPERATIONS.values()]
     assert {f"/{SERVICE.full_name}/{method.name}" for method in SERVICE.methods} == METHODS.keys()
     assert all(method.operation is OPERATIONS[method.operation.name] for method in METHODS.values())
 
 
 @table("name", OPERATIONS)
 def test_a_call_is_described_in_the_words_of_its_operation(name: str) -> None:
-    found = re.search(rf"((?:  // [^\n]*\n)+)  rpc {camel_case(name)}\(", PROTO.read_text(encoding="utf-8"))
+    found = re.search(rf"((?:  // [^\n]*\n)+)  rpc {OPERATIONS[name].call_name}\(", PROTO.read_text(encoding="utf-8"))
     assert found is not None
     assert " ".join(line.removeprefix("  // ") for line in found[1].splitlines()) == OPERATIONS[name].about
 
@@ -124,14 +124,14 @@ def test_the_five_calls_of_seed_004_have_its_names() -> None:
 
 @table("name", OPERATIONS)
 def test_a_call_takes_and_gives_every_field_of_its_operation_and_no_other(name: str) -> None:
-    method = SERVICE.methods_by_name[camel_case(name)]
+    method = SERVICE.methods_by_name[OPERATIONS[name].call_name]
     assert fields_there(method.input_type) == fields_wanted(OPERATIONS[name].request)
     assert fields_there(method.output_type) == fields_wanted(OPERATIONS[name].answer)
 
 
 def test_a_request_is_of_its_call_alone_so_that_it_can_grow() -> None:
     assert [method.input_type.name for method in SERVICE.methods] == [
-        f"{camel_case(name)}Request" for name in OPERATIONS
+        f"{one.call_name}Request" for one in OPERATIONS.values()
     ]
     assert all(not method.client_streaming and not method.server_streaming for method in SERVICE.methods)
 
