@@ -1,9 +1,10 @@
 """A server of its own for a test: an engine that a test can hold up, callers with keys, and a client."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 import grpc
@@ -100,10 +101,10 @@ def called(key: str | None = OWNER, **more: str) -> dict[str, Any]:
 
 
 @contextmanager
-def a_place(**limits: Any) -> Iterator[Place]:
+def a_place(clock: Callable[[], datetime] | None = None, **limits: Any) -> Iterator[Place]:
     """A server on a port of this machine, with a store that nobody else sees."""
     embedder, heard = HeldUp(), list[RequestOutcome]()
-    with recollect.open(":memory:", embedder=embedder, clock=ManualClock()) as engine:
+    with recollect.open(":memory:", embedder=embedder, clock=clock or ManualClock()) as engine:
         service = Listening(engine)
         gate = HostPolicy(frozenset({"127.0.0.1", "localhost"}), frozenset({"https://console.example"}))
         front = Dispatcher(service, authenticate, gate, limits=RequestLimits(**limits), on_outcome=heard.append)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +16,13 @@ from mcp.shared.exceptions import MCPError
 import recollect
 from recollect.api.auth import Right
 from recollect.api.operation import Toolset
-from recollect.server.mcp.catalog import parse_toolsets, select_tools
+from recollect.server.mcp.catalog import COMPACT_FIELDS, parse_toolsets, select_tools
+from tests.unit.api import story as operations_story
 
 from .rig import ERAS, Office, call, over_http, over_stdio, problem, serving
 
-SCOPE = "acme/ana"
-WANTED = "core,episodes,operator"
+SCOPE = "acme/kim"
+WANTED = "core,episodes,operator,observations"
 TOOLS = select_tools(parse_toolsets(WANTED))
 
 
@@ -36,15 +38,13 @@ def store(tmp_path: Path) -> Path:
 
 
 class Model:
-    """Calls tools as a model would, and knows which it has called."""
+    """Calls tools as a model would."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.called: set[str] = set()
 
     async def __call__(self, tool: str, **arguments: Any) -> Any:
         """What the tool gives."""
-        self.called.add(tool)
         told = {} if tool == "list_profiles" else {"scope": SCOPE}
         return await call(self._client, tool, **told, **arguments)
 
@@ -103,8 +103,8 @@ async def works(model: Model) -> None:
     assert (await model("undo", run=done["run"]))["undone"] == done["run"]
 
 
-async def story(connecting: AbstractAsyncContextManager[Client]) -> None:
-    """All of it, and that nothing was left out."""
+async def story(connecting: AbstractAsyncContextManager[Client], store: Path) -> None:
+    """All of it, then the story of every operation; the client holds each answer to its schema."""
     async with connecting as client:
         listed = (await client.list_tools()).tools
         assert [one.name for one in listed] == list(TOOLS)
@@ -112,21 +112,32 @@ async def story(connecting: AbstractAsyncContextManager[Client]) -> None:
         await remembers_and_recalls(model)
         await looks_around(model)
         await works(model)
-        assert model.called == set(TOOLS)
+        assert set(await asyncio.to_thread(tell_story, client, asyncio.get_running_loop(), store)) == set(TOOLS)
+
+
+def tell_story(client: Client, loop: asyncio.AbstractEventLoop, store: Path) -> list[str]:
+    """Call every tool as the story of the operations does, in full, and return their names."""
+
+    def ask(tool: str, given: Mapping[str, Any]) -> Any:
+        full = {"explain": True} if tool in COMPACT_FIELDS else {}
+        return asyncio.run_coroutine_threadsafe(call(client, tool, **given, **full), loop).result()
+
+    with recollect.open(store, embedder="hashing") as engine:
+        return [name for name, _ in operations_story.told(ask, engine)]
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_answers_over_http_as_its_schema_says(era: str, store: Path) -> None:
     office = Office()
     with serving(store, office, wanted=parse_toolsets(WANTED)) as url:
-        asyncio.run(story(over_http(url, office.key(), era)))
+        asyncio.run(story(over_http(url, office.key(), era), store))
     assert {one.transport for one in office.asked} == {"mcp"}
     assert {one.outcome for one in office.asked} == {"ok"}
 
 
 @pytest.mark.parametrize("era", ["2026-07-28", pytest.param("2025-11-25", marks=pytest.mark.thorough)])
 def test_every_tool_answers_over_stdio_as_its_schema_says(era: str, store: Path) -> None:
-    asyncio.run(story(over_stdio(store, "--tools", WANTED, era=era)))
+    asyncio.run(story(over_stdio(store, "--tools", WANTED, era=era), store))
 
 
 def test_a_tool_tells_the_same_as_text_and_what_is_recalled_is_ready_to_read(store: Path) -> None:
