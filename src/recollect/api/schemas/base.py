@@ -20,7 +20,7 @@ _MISSING = object()
 class AnswerSchema(BaseModel):
     """Base class of answers: built from the engine's values, and sent as JSON by every transport."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
     @classmethod
     def of(cls, value: object = None, /, **fields: object) -> Self:
@@ -38,7 +38,10 @@ class AnswerSchema(BaseModel):
     @classmethod
     def _read_nested(cls, value: object) -> object:
         """Accept the engine's value for an answer inside another."""
-        return value if isinstance(value, (dict, BaseModel)) else cls.read(value)
+        has_own_read = cls.read.__func__ is not AnswerSchema.read.__func__  # type: ignore[attr-defined]
+        if has_own_read and not isinstance(value, (dict, BaseModel)):
+            return cls.read(value)
+        return value  # pydantic reads attributes by itself, and faster
 
     def to_json(self, *omitted: str) -> dict[str, Any]:
         """Return the fields as JSON, in full precision, but for the omitted ones and those that were not set."""

@@ -112,8 +112,15 @@ class Omitted(AnswerSchema):
 
     @classmethod
     def read(cls, value: pack.Omitted) -> dict[str, Any]:
-        scored = value.scored
-        return {**super().read(value), "id": scored.id, "kind": scored.memory.kind, "score": scored.score}
+        return {
+            "id": value.scored.id,
+            "kind": value.scored.memory.kind,
+            "score": value.scored.score,
+            "reason": value.reason,
+            "cost": value.cost,
+            "room": value.room,
+            "short": value.short,
+        }
 
 
 class Context(AnswerSchema):
