@@ -64,35 +64,64 @@ MAX_SHARED_NAMES = 25
 """How many names other packages may import from a module, and from a package: much stands behind few names."""
 
 SHARED_NAMES_FOR_NOW = {
-    "model": 195,
-    "text": 67,
-    "ranking": 68,
-    "lifecycle": 64,
-    "stores": 38,
-    "admission": 42,
-    "retrieval": 36,
-    "api": 31,
+    "recollect.model.validation": 44,
+    "model": 227,
+    "text": 75,
+    "lifecycle": 67,
+    "ranking": 65,
+    "admission": 54,
+    "stores": 50,
+    "retrieval": 39,
+    "evaluation": 38,
+    "api": 35,
 }
-"""Packages that share more until their callers change; lower a figure when it falls."""
+"""A module of checks, and packages, that share more until their callers change; lower a figure when it falls."""
 
 
 def shared_names() -> dict[str, set[str]]:
-    """For each package, the names that modules of other packages import from it."""
+    """For each package, the names that modules of other packages use of it, imported or through the module."""
+    all_modules = {name_of(path) for path in modules()}
     shared: dict[str, set[str]] = {}
     for path in modules():
         layer = layer_of(name_of(path))
-        for node in ast.walk(parsed(path)):
-            match node:
-                case ast.ImportFrom(module=str(module), names=names) if module.startswith(f"{ROOT_LAYER}."):
-                    other = layer_of(module)
-                    if layer not in (other, ROOT_LAYER):
-                        shared.setdefault(other, set()).update(f"{module}.{alias.name}" for alias in names)
+        for name in used_names(parsed(path), all_modules):
+            if layer_of(name) != layer and layer != ROOT_LAYER:
+                shared.setdefault(layer_of(name), set()).add(name)
     return shared
+
+
+def used_names(tree: ast.Module, all_modules: set[str]) -> set[str]:
+    """The names of our modules that a module imports; of a module that it imports whole, those that it reads."""
+    whole: dict[str, str] = {}
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith(f"{ROOT_LAYER}."):
+                for alias in names:
+                    name = f"{module}.{alias.name}"
+                    if name in all_modules:
+                        whole[alias.asname or alias.name] = name
+                    else:
+                        used.add(name)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=id), attr=attribute) if id in whole:
+                used.add(f"{whole[id]}.{attribute}")
+    return used
 
 
 def test_a_module_shares_few_names_with_other_packages() -> None:
     names = Counter(name.rpartition(".")[0] for shared in shared_names().values() for name in shared)
-    assert {module: n for module, n in names.items() if n > MAX_SHARED_NAMES} == {}
+    assert {name: n for name, n in names.items() if n > SHARED_NAMES_FOR_NOW.get(name, MAX_SHARED_NAMES)} == {}
+
+
+def test_a_name_that_is_read_through_its_module_is_counted() -> None:
+    imported = "from recollect.model import validation as checks\nfrom recollect.model.scope import Scope\n"
+    all_modules = {"recollect.model.validation", "recollect.model.scope"}
+    assert used_names(ast.parse(f"{imported}checks.require_text\n"), all_modules) == {
+        "recollect.model.validation.require_text",
+        "recollect.model.scope.Scope",
+    }
 
 
 def test_a_package_shares_few_names_with_others() -> None:
