@@ -23,6 +23,7 @@ STARTS: Mapping[str, str | list[str]] = {
     "import recollect": "import recollect",
     "recollect --help": ["--help"],
     "recollect search": ["--db", "store.db", "search", "tea", "--scope", "acme"],
+    "recollect search --json": ["--db", "store.db", "search", "tea", "--scope", "acme", "--json"],
     "recollect hook, asking a server": ["hook", "prompt", "--scope", "acme", "--server", "http://127.0.0.1:9/mcp"],
     "recollect hook, asking a store": ["--db", "store.db", "hook", "prompt", "--scope", "acme", "--budget-ms", "60000"],
     "recollect mcp": ["--db", "store.db", "mcp", "--scope", "acme"],
