@@ -79,7 +79,7 @@ def serving(
         front = office.front(engine, port, limits)
         door = McpHttpApp(front, wanted)
         app = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.run())
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+        server = uvicorn.Server(uvicorn.Config(app, http="h11", log_level="error", lifespan="on"))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
