@@ -253,7 +253,7 @@ def test_what_is_wrong_before_a_hook_refuses_no_prompt_either(typed: tuple[str, 
 
 
 @contextmanager
-def saying(answer: bytes) -> Iterator[str]:
+def saying(answer: bytes, *, hanging_up: bool = True) -> Iterator[str]:
     """The address of what answers one request with these bytes, if any comes while it is listened."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -265,6 +265,8 @@ def saying(answer: bytes) -> Iterator[str]:
                     while not asked.endswith(b"}}}") and (piece := connection.recv(65_536)):
                         asked += piece
                     connection.sendall(answer)
+                    if not hanging_up:
+                        connection.recv(1)  # until whoever asked hangs up
 
         thread = threading.Thread(target=answer_one)
         thread.start()
@@ -320,6 +322,12 @@ def test_what_is_no_answer_of_a_server_is_not_passed_on(answer: bytes, why: str,
         outcome = hook(tmp_path / "none.db", "prompt", "--scope", SCOPE, "--server", url, *PATIENT)
     assert is_aside(outcome, why)
     assert "something went wrong" not in outcome[1]
+
+
+def test_a_server_that_does_not_hang_up_is_not_waited_for_when_its_answer_is_whole(tmp_path: Path) -> None:
+    with saying(packed("Ana prefers window seats"), hanging_up=False) as url:
+        outcome = hook(tmp_path / "none.db", "prompt", "--scope", SCOPE, "--server", url, *PATIENT)
+    assert last_line(outcome) == "Ana prefers window seats"
 
 
 def test_the_longest_answer_is_printed_whole_where_there_is_little_room(tmp_path: Path) -> None:

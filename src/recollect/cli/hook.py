@@ -358,6 +358,8 @@ class _Server:
                 response += part
                 if len(response) > MAX_ANSWER_BYTES:
                     raise InvalidInput(f"the server's answer has more than {MAX_ANSWER_BYTES} bytes; lower --tokens")
+                if _is_complete(response):
+                    break
         except OSError as error:
             why = _describe_os_error(error)
             raise InvalidInput(f"the connection to http://{self.host} failed: {why}; try again") from error
@@ -383,6 +385,13 @@ class _Server:
         }
         lines = [f"POST {self.path} HTTP/1.0", *(f"{name}: {value}" for name, value in headers.items())]
         return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def _is_complete(response: bytearray) -> bool:
+    """Return whether a response has all bytes of its Content-Length; the server may close the connection later."""
+    head, blank, body = response.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?:\r\n|$)", head)
+    return bool(blank) and length is not None and len(body) >= int(length[1])
 
 
 def _read_key(file: str) -> str:
