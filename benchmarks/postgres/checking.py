@@ -11,6 +11,7 @@ from postgres.material import AT, Made, Material, Question, Told
 from recollect.model.context import Use, Vote
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
+from recollect.testing.builders import cast_votes, count_uses
 
 ROWS, QUESTIONS = 300, 12
 PROFILES = ("three-signal", "five-signal", "salience", "default")
@@ -54,9 +55,10 @@ def _use(writing: WriteTransaction, chunk: Sequence[Made]) -> None:
     for one in chunk:
         for number in range(one.served):
             assert one.served_at is not None
-            writing.record(one.scope, [one.id], Use.SERVED, one.served_at, f"context {number}")
+            count_uses(writing, one.scope, [one.id], Use.SERVED, one.served_at, f"context {number}")
         cast = [Use.HELPED] * one.helped + [Use.MISLED] * one.misled
-        writing.vote(
+        cast_votes(
+            writing,
             one.scope,
             [
                 Vote(context=f"context {number}", memory=one.id, by=f"voter {number}", use=use, at=AT)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 
 from recollect.model import changeset
 from recollect.model.archive import ArchiveInfo, ArchiveItem, ErasedRows, ImportReport, Lineage, ResidueSearch, Stats
-from recollect.model.context import ContextRecord, Sign, Usage, Use, Vote
+from recollect.model.context import ContextRecord, Sign, Usage, Vote
 from recollect.model.conversation import ConversationTurn, Extraction, LlmUsage
-from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import ContentRow, EmbeddingBatch, Encoder, VectorRemoval
 from recollect.model.enums import Level, Status
 from recollect.model.memory import Memory, MemoryId
@@ -123,10 +122,6 @@ class WriteTransaction(Protocol):
         """The number of this commit."""
         ...
 
-    def adopt(self, encoder: Encoder) -> None:
-        """Record the model of the vectors if the store has none; raise if the store has another."""
-        ...
-
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
         """Return the scope's own memory with this id, whatever its status."""
         ...
@@ -173,35 +168,8 @@ class WriteTransaction(Protocol):
         """Return the scope's checkpoint with this name."""
         ...
 
-    def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
-        """Save the scope's checkpoint with this name, replacing the former one."""
-        ...
-
-    def keep(self, kept: IdempotencyRecord) -> None:
-        """Store an idempotency key, and remove expired ones."""
-        ...
-
-    def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
-        """Count one use of each memory that the scope may see; skip unknown ids.
-
-        Uses that are signs need a context, and count once per context and memory, however often they are recorded.
-        """
-        ...
-
-    def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
-        """Remove a sign of these memories in a context, as far as the scope may see them."""
-        ...
-
-    def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
-        """Store these votes; each replaces the principal's earlier vote in the same context."""
-        ...
-
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
         """Return the record of a context, like `Store.context`."""
-        ...
-
-    def trace(self, trace: ContextRecord) -> None:
-        """Store the record of a context."""
         ...
 
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
@@ -380,8 +348,8 @@ class Store(Protocol):
         """
         ...
 
-    def later(self, change: Callable[[WriteTransaction], object]) -> None:
-        """Queue the change; it runs soon, in a batch with others, at the latest on close."""
+    def defer(self, changes: changeset.Changeset) -> None:
+        """Queue the changes; they are written soon, in a batch with others, at the latest on close."""
         ...
 
     def settle(self) -> None:

@@ -16,7 +16,7 @@ from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.builders import a_vote
+from recollect.testing.builders import a_vote, cast_votes
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -220,7 +220,7 @@ def test_ten_thousand_votes_in_one_context_move_what_one_does(target: str, clock
         one = scores(memory)
     votes = [a_vote(seat, context=context.id, at=NOW + n * timedelta(seconds=1)) for n in range(10_000)]
     with closing(store_of(target, clock)) as store:
-        store.write(lambda writing: writing.vote(Scope.parse(ANA), votes))
+        store.write(lambda writing: cast_votes(writing, Scope.parse(ANA), votes))
         assert store.votes(Scope.parse(ANA), [context.id or ""]) == votes[-1:]
     with recollect.open(target, embedder="hashing", clock=clock) as memory:
         assert memory.contexts.usage(seat, scope=ANA).usefulness == 2 / 3

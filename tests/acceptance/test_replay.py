@@ -23,7 +23,7 @@ from recollect.packing.budget import Budget
 from recollect.protocols import Purpose
 from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.builders import ManualClock, a_context_record
+from recollect.testing.builders import ManualClock, a_context_record, add_context
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -480,7 +480,9 @@ class TestOtherVersions:
         self, clock: ManualClock, tmp_path: Path, formula: str
     ) -> None:
         with closing(SqliteStore(tmp_path / "agent.db", clock)) as store:
-            store.write(lambda writing: writing.trace(a_context_record("odd", scope=Scope.parse(ANA), formula=formula)))
+            store.write(
+                lambda writing: add_context(writing, a_context_record("odd", scope=Scope.parse(ANA), formula=formula))
+            )
         with (
             recollect.open(tmp_path / "agent.db", embedder="hashing-64", clock=clock) as memory,
             pytest.raises(Conflict, match="ranked by a formula that this version cannot read"),

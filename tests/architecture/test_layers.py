@@ -65,7 +65,7 @@ MAX_SHARED_NAMES = 25
 
 SHARED_NAMES_FOR_NOW = {
     "recollect.model.validation": 44,
-    "model": 227,
+    "model": 229,
     "text": 75,
     "lifecycle": 67,
     "ranking": 65,

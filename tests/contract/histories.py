@@ -20,7 +20,19 @@ from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.vectors import Vector, normalize_vector
 from recollect.testing import NOW
-from recollect.testing.builders import ManualClock, Probe, a_context_record, a_vote, ids
+from recollect.testing.builders import (
+    ManualClock,
+    Probe,
+    a_context_record,
+    a_vote,
+    add_context,
+    add_key,
+    adopt,
+    cast_votes,
+    count_uses,
+    ids,
+    set_checkpoint,
+)
 from recollect.text.questions import QUESTION_END_CHARS
 
 ENCODER = Encoder("test", 3)
@@ -97,22 +109,22 @@ class Write:
         match name, given:
             case "put", (memory, vector):
                 if vector is not None:
-                    writing.adopt(ENCODER)
+                    adopt(writing, ENCODER)
                 return writing.put(memory, vector)
             case "change", (id, changes):
                 return self._change(writing, id, changes)
             case "erase", names:
                 return writing.erase(self.land.home(names[0]), ids(*names))
             case "use", (scope, names, use, at, context):
-                return writing.record(scope, ids(*names), use, at, context)  # type: ignore[func-returns-value]
+                return count_uses(writing, scope, ids(*names), use, at, context)  # type: ignore[func-returns-value]
             case "vote", (scope, votes):
-                return writing.vote(scope, votes)  # type: ignore[func-returns-value]
+                return cast_votes(writing, scope, votes)  # type: ignore[func-returns-value]
             case "trace", trace:
-                return writing.trace(trace)  # type: ignore[func-returns-value]
+                return add_context(writing, trace)  # type: ignore[func-returns-value]
             case "key", (id, at):
                 return self._key(writing, id, at)  # type: ignore[func-returns-value]
             case "checkpoint", (scope, named, value):
-                return writing.set_checkpoint(scope, named, value)  # type: ignore[func-returns-value]
+                return set_checkpoint(writing, scope, named, value)  # type: ignore[func-returns-value]
             case _:
                 raise AssertionError(name)
 
@@ -124,7 +136,9 @@ class Write:
     def _key(self, writing: WriteTransaction, id: MemoryId, at: timedelta) -> None:
         scope = next((scope for scope in self.land.scopes if writing.get(scope, id) is not None), None)
         if scope is not None:
-            writing.keep(IdempotencyRecord(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at))
+            add_key(
+                writing, IdempotencyRecord(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at)
+            )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar, cast
 
+from recollect.model.changeset import Changeset
 from recollect.protocols import Store, WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
@@ -64,8 +65,8 @@ class OtherStore:
             self._process.call("commit")
             return result
 
-    def later(self, change: Callable[[WriteTransaction], object]) -> None:
-        self.write(change)
+    def defer(self, changes: Changeset) -> None:
+        self.write(lambda writing: writing.apply(changes))
 
     def flush(self) -> None:
         """Nothing is put off over there."""
@@ -84,7 +85,7 @@ class _Calls:
     commit = property(lambda self: self._process.call("commit_number"))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *given: self._process.call("call", name, *given)
+        return lambda *given, **named: self._process.call("call", name, named, *given)
 
 
 class _Undone(Exception):
@@ -142,8 +143,8 @@ def _follow(writing: WriteTransaction, pipe: Connection) -> None:
                 pipe.send((True, writing.at))
             case ("commit_number", ()):
                 pipe.send((True, writing.commit))
-            case ("call", (name, *given)):
-                pipe.send(_outcome(lambda: getattr(writing, name)(*given)))
+            case ("call", (name, named, *given)):
+                pipe.send(_outcome(lambda: getattr(writing, name)(*given, **named)))
 
 
 def _outcome(call: Callable[[], object]) -> tuple[bool, object]:

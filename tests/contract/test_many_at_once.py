@@ -21,6 +21,7 @@ from recollect.testing.builders import (
     ManualClock,
     a_note,
     a_vector,
+    adopt,
     list_duplicates,
     list_same_subject,
     visible_ids,
@@ -98,7 +99,7 @@ def test_what_a_transaction_wrote_itself_is_known_to_it(target: str, before: int
     scope = Scope.parse(ANA)
 
     def change(writing: WriteTransaction) -> list[list[str]]:
-        writing.adopt(ENCODER)
+        adopt(writing, ENCODER)
         found = list[list[str]]()
         for number in range(MANY):
             memory = a_note(f"{number}", scope=scope, subject=f"subject {number}")
@@ -118,7 +119,7 @@ def test_what_a_transaction_wrote_itself_is_known_to_it(target: str, before: int
 
 
 def put_one(writing: WriteTransaction, id: str, **given: Any) -> None:
-    writing.adopt(ENCODER)
+    adopt(writing, ENCODER)
     memory = a_note(id, **{"scope": Scope.parse(ANA), **given})
     writing.put(memory, a_vector(memory.text))
 

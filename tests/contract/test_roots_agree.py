@@ -11,7 +11,7 @@ from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.vectors import Vector
-from recollect.testing.builders import ManualClock, ids
+from recollect.testing.builders import ManualClock, adopt, ids
 from tests.contract import sorts
 from tests.contract.histories import ENCODER, IDS, ONE_ROOT, Look, Write, histories, memories, vectors
 from tests.contract.test_stores_agree import expected_of, found
@@ -33,7 +33,7 @@ def disturb(store: Store, noise: Noise) -> None:
 def _disturb(noise: Noise, writing: WriteTransaction) -> None:
     for memory, vector, scope, gone in noise:
         if vector is not None:
-            writing.adopt(ENCODER)
+            adopt(writing, ENCODER)
         writing.put(replace(memory, scope=scope, topic_key=None, text=f"{memory.text} of {scope}"), vector)
         if gone:
             writing.erase(scope, [memory.id])

@@ -18,7 +18,18 @@ from recollect.stores.sql.column_cache import ColumnCache
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
 from recollect.testing import NOW
-from recollect.testing.builders import ENCODER, ManualClock, a_note, a_probe, candidates, gather, ids, put, visible_ids
+from recollect.testing.builders import (
+    ENCODER,
+    ManualClock,
+    a_note,
+    a_probe,
+    candidates,
+    count_uses,
+    gather,
+    ids,
+    put,
+    visible_ids,
+)
 
 SCOPE, TEAM = Scope.parse("acme/ana"), Scope.parse("acme")
 
@@ -48,7 +59,7 @@ def test_a_reader_that_began_earlier_sees_what_was_there_then_and_holds_nobody_b
     with store._readers.borrow() as early:
         put(store, a_note("a", importance=0.75), a_note("b", importance=0.75))
         put(store, a_note("team", scope=TEAM, importance=0.5))
-        store.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
+        store.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
         with store._readers.borrow() as now:
             newest = view(store, now)
             assert recalled(newest) == {"a": (0.75, 1.0), "b": (0.75, 0.0)}
@@ -59,7 +70,7 @@ def test_a_reader_that_began_earlier_sees_what_was_there_then_and_holds_nobody_b
 def test_a_reader_that_began_before_uses_alone_were_counted_does_not_see_them(store: SqliteStore) -> None:
     put(store, a_note("a", importance=0.5))
     with store._readers.borrow() as early:
-        store.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
+        store.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
         assert candidates(gather(store, a_probe()))[MemoryId("a")].served == 1
         assert recalled(view(store, early)) == {"a": (0.5, 0.0)}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError
+from recollect.model.changeset import Changeset
 from recollect.model.context import Use
 from recollect.model.memory import MemoryId
 from recollect.protocols import Store
@@ -20,9 +21,11 @@ from recollect.testing.builders import (
     a_note,
     a_probe,
     candidates,
+    count_uses,
     gather,
     ids,
     put,
+    puts,
     visible_ids,
 )
 from recollect.testing.store_contract import StoreContract, Variant
@@ -99,8 +102,8 @@ def test_a_store_that_is_opened_again_finds_what_it_found(tmp_path: Path) -> Non
     put(first, a_note("a", importance=0.5), a_note("b", shared=True))
     clock.move(timedelta(days=1))
     put(first, a_note("a", text="changed"))
-    first.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-    first.later(lambda writing: writing.trace(a_context_record("context", "a")))
+    first.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
+    first.defer(Changeset(contexts=(a_context_record("context", "a"),)))
     probes = [a_probe("what b says"), a_probe("what a says", known_at=NOW)]
     before = [candidates(gather(first, probe)) for probe in probes]
     history = first.history(SCOPE, MemoryId("a"))
@@ -117,7 +120,7 @@ def test_a_store_that_is_opened_again_finds_what_it_found(tmp_path: Path) -> Non
 def test_what_was_to_be_done_later_is_done_before_the_store_is_closed(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "memories.db", ManualClock())
     for number in range(10):
-        store.later(lambda writing, number=number: writing.put(a_note(f"{number}"), None))  # type: ignore[misc]
+        store.defer(puts(a_note(f"{number}")))
     store.close()
     again = SqliteStore(tmp_path / "memories.db", ManualClock())
     assert visible_ids(again, SCOPE) == [f"{number}" for number in range(10)]

@@ -32,6 +32,8 @@ from recollect.testing.builders import (
     a_query,
     a_vote,
     candidates,
+    cast_votes,
+    count_uses,
     gather,
     ids,
     put,
@@ -269,8 +271,8 @@ def large(sort: Sort) -> Iterator[tuple[ReferenceStore, Store]]:
             put(store, *memories)
             gather(store, a_probe(QUESTIONS[0], scope=SCOPE))
             put(store, *changed)
-            store.write(lambda writing: writing.record(SCOPE, served, Use.SERVED, NOW, None))
-            store.write(lambda writing: writing.vote(SCOPE, votes))
+            store.write(lambda writing: count_uses(writing, SCOPE, served, Use.SERVED, NOW, None))
+            store.write(lambda writing: cast_votes(writing, SCOPE, votes))
         yield stores
 
 

@@ -1,6 +1,6 @@
 """What fails that nobody waited for is told to whoever looks after the store, and to no other caller."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,8 +10,9 @@ import pytest
 
 import recollect
 from recollect.errors import StoreError
+from recollect.model.changeset import Changeset, Checkpoint
 from recollect.model.scope import Scope
-from recollect.protocols import WriteTransaction
+from tests.faults import acting
 
 ANA = "acme/ana"
 FAULTS: Mapping[str, type[Exception]] = {"sqlite": apsw.FullError, "postgres": psycopg.errors.DiskFull}
@@ -25,22 +26,21 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[recollect
 
 
 @pytest.fixture
-def break_off(request: pytest.FixtureRequest) -> Callable[[WriteTransaction], None]:
+def break_off(request: pytest.FixtureRequest) -> Changeset:
     """A change that fails as on a disk without room, amid what it writes."""
     kind = request.node.callspec.params["engine"]
 
-    def change(writing: WriteTransaction) -> None:
-        writing.set_checkpoint(Scope.parse(ANA), "half", "done")
+    def fail() -> None:
         raise FAULTS[kind]("no room")
 
-    return change
+    return acting(Changeset(checkpoints=(Checkpoint(Scope.parse(ANA), "half", "done"),)), fail)
 
 
 def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
-    engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
+    engine: recollect.Engine, break_off: Changeset
 ) -> None:
     kept = engine.remember("Ana likes tea", scope=ANA).id
-    engine._deps.store.later(break_off)
+    engine._deps.store.defer(break_off)
     assert engine.stats(scope=ANA).memories == 1
     assert engine.contexts.usage(kept, scope=ANA).served == 0
     context = engine.recall("tea", scope=ANA).id
@@ -56,11 +56,14 @@ def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
 
 @pytest.mark.parametrize("awaited", [True, False], ids=["awaited", "put off"])
 def test_it_is_known_that_a_store_took_no_writes_until_it_has_taken_one(
-    awaited: bool, engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
+    awaited: bool, engine: recollect.Engine, break_off: Changeset
 ) -> None:
     store, seen = engine._deps.store, [engine.admin.takes_writes]
     with suppress(StoreError):
-        (store.write if awaited else store.later)(break_off)
+        if awaited:
+            store.write(lambda writing: writing.apply(break_off))
+        else:
+            store.defer(break_off)
     store.settle()
     seen.append(engine.admin.takes_writes)
     assert not list(engine.search("tea", scope=ANA))

@@ -18,7 +18,7 @@ from recollect.engine.recall import (
     read_formula,
 )
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, ProfileError, show
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.context import (
     ContextRecord,
     Noted,
@@ -104,10 +104,14 @@ def record_feedback(
     ]
     quotes, reason = _find_quoted(screened_answer or "", memories, "\n".join(record.question))
 
+    changes = changeset.Changeset(
+        votes=(changeset.ScopeVotes(scope, tuple(votes)),),
+        uses=(changeset.MemoryUses(scope, tuple(quotes), Use.QUOTED, now, context),),
+    )
+
     def change(writing: WriteTransaction) -> None:
         require_context(writing.context(scope, context), scope, context)  # it may have been erased meanwhile
-        writing.vote(scope, votes)
-        writing.record(scope, quotes, Use.QUOTED, now, context)
+        writing.apply(changes)
 
     if votes or quotes:
         deps.store.write(change)
@@ -121,7 +125,9 @@ def record_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[s
     """
     for context in contexts:
         record = require_context(_load_context(writing, scope, context), scope, context)
-        writing.record(scope, [entry.id for entry in record.packed], Use.FOLLOWED, at, context)
+        ids = tuple(entry.id for entry in record.packed)
+        followed = changeset.MemoryUses(scope, ids, Use.FOLLOWED, at, context)
+        writing.apply(changeset.Changeset(uses=(followed,)))
 
 
 def require_known_contexts(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> None:
@@ -134,7 +140,9 @@ def retract_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[
     """Remove the record that success followed these contexts."""
     for context in contexts:
         record = require_context(_load_context(writing, scope, context), scope, context)
-        writing.retract(scope, [entry.id for entry in record.packed], Use.FOLLOWED, context)
+        ids = tuple(entry.id for entry in record.packed)
+        followed = changeset.MemoryUses(scope, ids, Use.FOLLOWED, record.made_at, context)
+        writing.apply(changeset.Changeset(retracted=(followed,)))
 
 
 def filter_known_contexts(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> list[str]:

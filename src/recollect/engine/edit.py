@@ -119,7 +119,7 @@ def _try_revise(deps: Dependencies, scope: Scope, current: Memory, revision: Rev
     index = index_memory(expected)
 
     def change(writing: WriteTransaction) -> Receipt | None:
-        writing.adopt(deps.encoder)
+        writing.apply(changeset.Changeset(encoder=deps.encoder))
         former = get_own(writing, scope, current.id)
         revised = _build_revised(former, revision, now, policy)
         objection = _find_objection(former, revised, revision) if deps.policy.quarantine.enabled else None

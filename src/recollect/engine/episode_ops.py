@@ -100,15 +100,18 @@ def start_episode(deps: Dependencies, draft: Draft) -> Memory:
     (neighbors,) = deps.store.neighbors([_query_retry(draft)])
     earlier = _find_retried(neighbors, draft, now)
     vector = deps.embed([memory.embedded_text], "memory")[0] if earlier is None else None
+    index = index_memory(memory)
 
     def change(writing: WriteTransaction) -> Memory:
         retried = _find_retried(writing.neighbors(_query_retry(draft)), draft, now)
         if retried is not None:
             return get_own_episode(writing, draft.scope, retried)
-        writing.adopt(deps.encoder)
-        stored = writing.put(memory, vector)
-        _record_key(writing, draft, stored.id, now)
-        return stored
+        changes = changeset.Changeset(
+            encoder=deps.encoder,
+            puts=(changeset.Put(memory, vector, index),),
+            keys=_make_key_records(draft, memory.id, now),
+        )
+        return writing.apply(changes)[0]
 
     return deps.store.write(change)
 
@@ -151,8 +154,9 @@ def record_action(deps: Dependencies, action: ActionDraft) -> Memory:
             raise Conflict(f"episode {show(id)} has ended; start a new one")
         if action.context is not None and writing.context(scope, action.context) is None:
             raise NotFound(f"there is no context {show(action.context)} in {scope}")
-        writing.put(_build_action(action, new_id, episode, _choose_time(writing, episode, at, now)), None)
-        _record_key(writing, action, new_id, now)
+        memory = _build_action(action, new_id, episode, _choose_time(writing, episode, at, now))
+        keys = _make_key_records(action, new_id, now)
+        writing.apply(changeset.Changeset(puts=(changeset.Put(memory),), keys=keys))
         return episode
 
     return deps.store.write(change)
@@ -428,9 +432,8 @@ def _find_retried(neighbors: changeset.Neighbors, draft: Draft | ActionDraft, no
     return None if record is None else record.memory
 
 
-def _record_key(writing: WriteTransaction, draft: Draft | ActionDraft, id: MemoryId, now: datetime) -> None:
-    if draft.key is not None:
-        record = IdempotencyRecord(
-            scope=draft.scope, key=draft.key, body=draft.body, memory=id, verdict=Created(), at=now
-        )
-        writing.keep(record)
+def _make_key_records(draft: Draft | ActionDraft, id: MemoryId, now: datetime) -> tuple[IdempotencyRecord, ...]:
+    """Return the record of the call's retry key, if it has one."""
+    if draft.key is None:
+        return ()
+    return (IdempotencyRecord(scope=draft.scope, key=draft.key, body=draft.body, memory=id, verdict=Created(), at=now),)

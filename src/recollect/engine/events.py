@@ -36,7 +36,7 @@ from recollect.errors import (
 )
 from recollect.lifecycle.periods import Period
 from recollect.lifecycle.rollups import RollupRecord, group_by_session, make_period_id, split_into_segments
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.conversation import PROVENANCE_BY_ROLE, ConversationTurn, Role
 from recollect.model.draft import Created, Draft, Quarantined, Receipt, Refused, Unchanged, Verdict
 from recollect.model.enums import CALENDAR_LEVELS, TRUST_BY_PROVENANCE, Kind, Level, Provenance, Status, Trust
@@ -84,7 +84,7 @@ def observe(deps: Dependencies, events: Sequence[ConversationTurn], origin: Even
     proposals = [one if isinstance(one, Refused) or one.memory.id in known else next(prepared) for one in proposals]
 
     def change(writing: WriteTransaction) -> list[Receipt]:
-        writing.adopt(deps.encoder)
+        writing.apply(changeset.Changeset(encoder=deps.encoder))
         return [
             Receipt(None, one, None) if isinstance(one, Refused) else _put_event(writing, one, deps.policy.quarantine)
             for one in proposals
@@ -485,7 +485,8 @@ class _EventExtractor:
         else:
             checkpoint = _ExtractionCheckpoint(self.deps.new_id(self.now))
         if text is None and store.touched(self.scope, Level.EVENT, 0)[0]:
-            store.write(lambda writing: writing.set_checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text()))
+            saved = changeset.Checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text())
+            store.write(lambda writing: writing.apply(changeset.Changeset(checkpoints=(saved,))))
         self.token = checkpoint.token
         return checkpoint
 
@@ -546,7 +547,8 @@ class _EventExtractor:
 
         def change(writing: WriteTransaction) -> None:
             checkpoint = update(self._refuse_if_erased(writing))
-            writing.set_checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text())
+            saved = changeset.Checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text())
+            writing.apply(changeset.Changeset(checkpoints=(saved,)))
 
         self.deps.store.write(change)
 

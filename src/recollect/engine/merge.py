@@ -94,7 +94,7 @@ def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wo
     index = index_memory(expected)
 
     def change(writing: WriteTransaction) -> Receipt | None:
-        writing.adopt(deps.encoder)
+        writing.apply(changeset.Changeset(encoder=deps.encoder))
         sources = [_check_merge_source(get_own(writing, scope, one)) for one in ids]
         state = build_merged(sources, wording, id, policy)
         same_text = next((one for one in sources if state.reads_like(one)), None)
@@ -308,7 +308,7 @@ def _apply_consolidation(
     The sources are archived first, because two active memories may not say the same. Readers always see either the
     sources or the merged memory, since it is one transaction.
     """
-    writing.adopt(deps.encoder)
+    writing.apply(changeset.Changeset(encoder=deps.encoder))
     sources: dict[MemoryId | None, list[Memory]] = defaultdict(list)
     for step in plan.of(Act.CONSOLIDATE):
         sources[step.by].append(_check_consolidation_source(present[step.memory]))

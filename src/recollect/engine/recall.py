@@ -18,7 +18,7 @@ from recollect.admission.screening import redact_text
 from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.engine.edit import get_visible, require_memory_id
 from recollect.errors import FieldError, ProfileError, show
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.candidate import Candidate
 from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry, Use
 from recollect.model.enums import BRIEF_LEVELS, PLAIN_LEVEL_NAME, RECALL_LEVELS, Kind, Level, parse_choice, parse_level
@@ -27,7 +27,7 @@ from recollect.model.scope import Scope, as_scope
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack, why_packed
 from recollect.packing.prompt import Prompt
-from recollect.protocols import VectorSearch, WriteTransaction
+from recollect.protocols import VectorSearch
 from recollect.ranking import scorer
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.profile_toml import ProfileDocument, profile_to_document
@@ -132,7 +132,7 @@ def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: in
         return context
     context = replace(context, id=deps.new_id(request.made_at))
     record = make_context_record(deps, context, request, evidence, depth)
-    deps.store.later(lambda writing: _write_record(writing, record))
+    deps.store.defer(_record_changes(record))
     return context
 
 
@@ -175,11 +175,11 @@ def rank_for_context(deps: Dependencies, request: RecallRequest, evidence: "Evid
     return ranking.with_memories(deps.store.load(evidence.snapshot, ranking.rows))
 
 
-def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
-    writing.trace(record)
-    if record.known_at is None:
-        ids = [entry.id for entry in record.packed]
-        writing.record(record.scope, ids, Use.SERVED, record.made_at, record.id)
+def _record_changes(record: ContextRecord) -> changeset.Changeset:
+    """Return what is written of a context: its record, and what it served."""
+    ids = tuple(entry.id for entry in record.packed)
+    served = changeset.MemoryUses(record.scope, ids, Use.SERVED, record.made_at, record.id)
+    return changeset.Changeset(contexts=(record,), uses=(served,) if record.known_at is None else ())
 
 
 def make_context_record(
@@ -401,7 +401,8 @@ def count_served(deps: Dependencies, scope: Scope, served: Iterable[Scored | str
 
     storable = [id for id in ids if validation.is_storable(id)]
     if storable and not deps.store.read_only:
-        deps.store.later(lambda writing: writing.record(scope, storable, Use.SERVED, now, None))
+        uses = changeset.MemoryUses(scope, tuple(storable), Use.SERVED, now)
+        deps.store.defer(changeset.Changeset(uses=(uses,)))
 
 
 def _id_of(one: Scored | str) -> MemoryId:

@@ -142,7 +142,7 @@ def _embed_and_commit(
 
     def change(writing: WriteTransaction) -> list[tuple[Receipt, Outcome | None]]:
         before_write(writing)
-        writing.adopt(deps.encoder)
+        writing.apply(changeset.Changeset(encoder=deps.encoder))
         written = list[tuple[Receipt, Outcome | None]]()
         batch = set[MemoryId]()
         for proposal in proposals:  # each sees what the earlier ones have written

@@ -27,6 +27,7 @@ from recollect.lifecycle.rollups import (
     segment_target,
     split_into_segments,
 )
+from recollect.model import changeset
 from recollect.model.conversation import LlmUsage
 from recollect.model.enums import CALENDAR_LEVELS, Level, Status
 from recollect.model.memory import Memory, MemoryId
@@ -111,7 +112,8 @@ def _load_checkpoint(run: "_Rollup") -> RollupCheckpoint:
     text = store.checkpoint(scope, ROLLUP_CHECKPOINT)
     checkpoint = RollupCheckpoint.read(text, run.rules_digest) or RollupCheckpoint({}, "", (), run.deps.new_id(run.now))
     if text is None and (store.touched(scope, Level.EVENT, 0)[0] or store.timeline(scope, CALENDAR_LEVELS)):
-        store.write(lambda writing: writing.set_checkpoint(scope, ROLLUP_CHECKPOINT, checkpoint.to_json()))
+        saved = changeset.Checkpoint(scope, ROLLUP_CHECKPOINT, checkpoint.to_json())
+        store.write(lambda writing: writing.apply(changeset.Changeset(checkpoints=(saved,))))
     run.token = checkpoint.token
     return checkpoint
 
@@ -193,7 +195,8 @@ class _Rollup:
 
         def change(writing: WriteTransaction) -> None:
             self._refuse_if_erased(writing)
-            writing.set_checkpoint(self.scope, ROLLUP_CHECKPOINT, checkpoint.to_json())
+            saved = changeset.Checkpoint(self.scope, ROLLUP_CHECKPOINT, checkpoint.to_json())
+            writing.apply(changeset.Changeset(checkpoints=(saved,)))
 
         self.deps.store.write(change)
 
@@ -326,7 +329,7 @@ class _Rollup:
 
         def change(writing: WriteTransaction) -> list[tuple[Counter[Level], Memory]]:
             self._refuse_if_erased(writing)
-            writing.adopt(self.deps.encoder)
+            writing.apply(changeset.Changeset(encoder=self.deps.encoder))
             later, _ = writing.touched(self.scope, Level.EVENT, self.commit)
             written = [
                 (self._put_record(writing, one.memory, vector), one.memory)

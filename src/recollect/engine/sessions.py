@@ -29,7 +29,7 @@ from recollect.lifecycle.sessions import (
     start_session,
     touch_session,
 )
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.conversation import NearbyMemories, ScopeHoldings, Session
 from recollect.model.draft import Draft, Receipt
 from recollect.model.enums import BRIEF_LEVELS, Kind, Level, Provenance, Status, parse_choice
@@ -346,8 +346,10 @@ def start_or_resume_session(
                 _end_abandoned(writing, one)
         if current:
             return writing.put(touch_session(current[0], now), None), False
-        writing.adopt(deps.encoder)  # a store with memories has a model, even if it has no vector yet
-        return writing.put(start_session(new_id, scope, _next_start(writing, scope, now), caller), None), True
+        session = start_session(new_id, scope, _next_start(writing, scope, now), caller)
+        # a store with memories has a model, even if it has no vector yet
+        changes = changeset.Changeset(encoder=deps.encoder, puts=(changeset.Put(session),))
+        return writing.apply(changes)[0], True
 
     return deps.store.write(change)
 

@@ -13,7 +13,7 @@ from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import get_visible
 from recollect.errors import NotFound, StoreBusy, show
 from recollect.lifecycle.topics import TopicAssignments, label_memories
-from recollect.model import validation
+from recollect.model import changeset, validation
 from recollect.model.context import Usage
 from recollect.model.enums import Kind
 from recollect.model.memory import Memory, MemoryId
@@ -89,7 +89,8 @@ def _save_checkpoint(deps: Dependencies, scope: Scope, before: str | None, text:
     def change(writing: WriteTransaction) -> None:
         if writing.checkpoint(scope, TOPICS_CHECKPOINT) != before:
             raise _CheckpointChanged
-        writing.set_checkpoint(scope, TOPICS_CHECKPOINT, text)
+        saved = changeset.Checkpoint(scope, TOPICS_CHECKPOINT, text)
+        writing.apply(changeset.Changeset(checkpoints=(saved,)))
 
     deps.store.write(change)
 

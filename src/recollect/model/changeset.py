@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.model.context import Use
+from recollect.model.context import ContextRecord, Use, Vote
 from recollect.model.draft import IdempotencyRecord
+from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 
@@ -49,7 +50,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUses:
-    """One use of each of some memories, as far as the scope may see them."""
+    """One use of each of some memories; those that the scope may not see are skipped."""
 
     scope: Scope
     ids: tuple[MemoryId, ...]
@@ -58,13 +59,40 @@ class MemoryUses:
     context: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScopeVotes:
+    """Votes on memories that the scope may see; each replaces the principal's earlier vote in the same context."""
+
+    scope: Scope
+    votes: tuple[Vote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far a job of a scope has come; erasing anything of the scope removes it."""
+
+    scope: Scope
+    name: str
+    value: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changeset:
-    """What one step of a transaction writes, in the order of the fields."""
+    """What one step of a transaction writes, in the order of the fields.
+
+    `encoder` is the model of the vectors: it is recorded if the store has none, and refused if the store has another.
+    Uses that are signs need a context, and count once per context and memory; `retracted` takes such signs back.
+    """
+
+    encoder: Encoder | None = None
 
     puts: tuple[Put, ...] = ()
     keys: tuple[IdempotencyRecord, ...] = ()
     uses: tuple[MemoryUses, ...] = ()
+    retracted: tuple[MemoryUses, ...] = ()
+    votes: tuple[ScopeVotes, ...] = ()
+    contexts: tuple[ContextRecord, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ import numpy as np
 from recollect.model import changeset
 from recollect.model.candidate import Candidate
 from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry, Use, Vote
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Level, Status
 from recollect.model.memory import Memory, MemoryId
@@ -209,8 +210,52 @@ def put(store: Store, *memories: Memory) -> list[Memory]:
 
 def put_all(writing: WriteTransaction, memories: Sequence[Memory]) -> list[Memory]:
     """Put all memories in an open transaction, each with its own vector."""
-    writing.adopt(ENCODER)
+    adopt(writing, ENCODER)
     return [writing.put(memory, a_vector(memory.embedded_text)) for memory in memories]
+
+
+def puts(*memories: Memory) -> changeset.Changeset:
+    """Return the change set that puts these memories without vectors."""
+    return changeset.Changeset(puts=tuple(changeset.Put(memory) for memory in memories))
+
+
+def adopt(writing: WriteTransaction, encoder: Encoder) -> None:
+    """Record the model of the vectors."""
+    writing.apply(changeset.Changeset(encoder=encoder))
+
+
+def add_key(writing: WriteTransaction, record: IdempotencyRecord) -> None:
+    """Write the record of an idempotency key."""
+    writing.apply(changeset.Changeset(keys=(record,)))
+
+
+def count_uses(
+    writing: WriteTransaction, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None
+) -> None:
+    """Count one use of each of these memories."""
+    uses = changeset.MemoryUses(scope, tuple(ids), use, at, context)
+    writing.apply(changeset.Changeset(uses=(uses,)))
+
+
+def retract_signs(writing: WriteTransaction, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
+    """Take back a sign of each of these memories."""
+    signs = changeset.MemoryUses(scope, tuple(ids), sign, NOW, context)
+    writing.apply(changeset.Changeset(retracted=(signs,)))
+
+
+def cast_votes(writing: WriteTransaction, scope: Scope, votes: Sequence[Vote]) -> None:
+    """Write these votes."""
+    writing.apply(changeset.Changeset(votes=(changeset.ScopeVotes(scope, tuple(votes)),)))
+
+
+def add_context(writing: WriteTransaction, record: ContextRecord) -> None:
+    """Write the record of a context."""
+    writing.apply(changeset.Changeset(contexts=(record,)))
+
+
+def set_checkpoint(writing: WriteTransaction, scope: Scope, name: str, value: str) -> None:
+    """Write a checkpoint."""
+    writing.apply(changeset.Changeset(checkpoints=(changeset.Checkpoint(scope, name, value),)))
 
 
 def write_together(store: Store, *changes: Callable[[WriteTransaction], object]) -> None:

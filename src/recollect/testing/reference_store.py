@@ -212,8 +212,8 @@ class ReferenceStore:
         self._refuse_if_closed()
         return ResidueSearch()
 
-    def later(self, change: Callable[[WriteTransaction], object]) -> None:
-        self.write(change)
+    def defer(self, changes: changeset.Changeset) -> None:
+        self.write(lambda writing: writing.apply(changes))
 
     def settle(self) -> None:
         self._refuse_if_closed()

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from recollect.model import changeset, validation
 from recollect.model.archive import ArchivedMemory, ArchiveItem, ErasedRows, ImportReport, Lineage, strip_store_fields
-from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, anonymize_votes
+from recollect.model.context import SIGN_USES, ContextRecord, Use, anonymize_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
@@ -45,7 +45,7 @@ class ReferenceWriter:
             self._state.commit_times.append(self._at)
         return self._state
 
-    def adopt(self, encoder: Encoder) -> None:
+    def _adopt(self, encoder: Encoder) -> None:
         if self._state.encoder is None:
             self._begin_commit().encoder = encoder
         rows.refuse_other_encoder(self._state.encoder, encoder)
@@ -107,11 +107,21 @@ class ReferenceWriter:
             self._state.ids_by_text[place] = others
 
     def apply(self, changes: changeset.Changeset) -> list[Memory]:
+        if changes.encoder is not None:
+            self._adopt(changes.encoder)
         stored = [self.put(one.memory, one.vector, one.index) for one in changes.puts]
         for record in changes.keys:
-            self.keep(record)
+            self._keep_key(record)
         for uses in changes.uses:
-            self.record(uses.scope, uses.ids, uses.use, uses.at, uses.context)
+            self._record_uses(uses)
+        for signs in changes.retracted:
+            self._retract_signs(signs)
+        for cast in changes.votes:
+            self._cast_votes(cast)
+        for context in changes.contexts:
+            self._add_context(context)
+        for checkpoint in changes.checkpoints:
+            self._set_checkpoint(checkpoint)
         return stored
 
     def timeline(
@@ -131,11 +141,12 @@ class ReferenceWriter:
     def checkpoint(self, scope: Scope, name: str) -> str | None:
         return self._state.checkpoints.get((scope, name))
 
-    def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
+    def _set_checkpoint(self, checkpoint: changeset.Checkpoint) -> None:
+        scope, name, value = checkpoint.scope, checkpoint.name, checkpoint.value
         rows.refuse_invalid_checkpoint(name, value)
         self._begin_commit().checkpoints[scope, name] = value
 
-    def keep(self, kept: IdempotencyRecord) -> None:
+    def _keep_key(self, kept: IdempotencyRecord) -> None:
         state = self._begin_commit()
         state.idempotency_keys = {
             place: one
@@ -144,7 +155,8 @@ class ReferenceWriter:
         }
         state.idempotency_keys[kept.scope, kept.key] = kept
 
-    def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
+    def _record_uses(self, uses: changeset.MemoryUses) -> None:
+        scope, ids, use, at, context = uses.scope, uses.ids, uses.use, uses.at, uses.context
         rows.refuse_unsupported_use(use, rows.COUNTED_USES)
         rows.refuse_sign_without_context(use, context)
         for id in ids:
@@ -157,7 +169,8 @@ class ReferenceWriter:
             if not already_recorded:
                 self._begin_commit().uses.append(RecordedUse(id, use, at, context, self.commit))
 
-    def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
+    def _retract_signs(self, signs: changeset.MemoryUses) -> None:
+        scope, ids, sign, context = signs.scope, signs.ids, signs.use, signs.context
         rows.refuse_unsupported_use(sign, SIGN_USES)
         found = {id: self._state.find_version(id, self.commit) for id in ids}
         seen = {id for id, one in found.items() if one is not None and can_see(scope, one.memory)}
@@ -166,7 +179,8 @@ class ReferenceWriter:
             state = self._begin_commit()
             state.uses = [one for one in state.uses if one not in gone]
 
-    def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
+    def _cast_votes(self, cast: changeset.ScopeVotes) -> None:
+        scope, votes = cast.scope, cast.votes
         for vote in votes:
             rows.refuse_unsupported_use(vote.use, rows.VOTE_USES)
             found = self._state.find_version(vote.memory, self.commit)
@@ -176,7 +190,7 @@ class ReferenceWriter:
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
         return self._state.find_context(scope, id)
 
-    def trace(self, trace: ContextRecord) -> None:
+    def _add_context(self, trace: ContextRecord) -> None:
         self._begin_commit().traces[trace.id] = trace
 
     def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
@@ -184,7 +198,7 @@ class ReferenceWriter:
         if exact:
             self._state.encoder = encoder
         elif encoder is not None:
-            self.adopt(encoder)
+            self._adopt(encoder)
         there: dict[CommitNumber, datetime] = {}
 
         def as_there(commit: CommitNumber, recorded_at: datetime) -> tuple[CommitNumber, datetime]:

@@ -13,9 +13,11 @@ import pytest
 
 import recollect
 from recollect.errors import RecollectError
+from recollect.model.changeset import Changeset
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql import deferred
-from recollect.testing.builders import ManualClock, a_note, put, visible_ids
+from recollect.testing.builders import ManualClock, a_note, put, puts, visible_ids
+from tests.faults import acting
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server
 
@@ -121,11 +123,11 @@ def test_what_waits_in_the_parent_is_written_once_and_by_the_parent(postgres_sto
     with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         go_on = threading.Event()
         put(store, a_note("first"))
-        store.later(lambda _: go_on.wait(60))
-        store.later(lambda writing: writing.put(a_note("put off"), None))
+        store.defer(acting(Changeset(), lambda: go_on.wait(60)))
+        store.defer(puts(a_note("put off")))
 
         def act() -> list[str]:
-            store.later(lambda writing: writing.put(a_note("of the child", scope=recollect.Scope.parse("b")), None))
+            store.defer(puts(a_note("of the child", scope=recollect.Scope.parse("b"))))
             store.flush()
             return list(visible_ids(store, a_note("first").scope))
 

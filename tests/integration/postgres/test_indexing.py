@@ -20,7 +20,7 @@ from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.transaction import RlsScope
 from recollect.stores.postgres.vector_index import PostgresVectorIndexes, index_name
-from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, put
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, adopt, put
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, undone, until
 from tests.postgres import ROLE, Server, admin_url
 from tests.postgres.pooler import a_pooler
@@ -88,7 +88,7 @@ def a_writer_who_takes_its_time(store: PostgresStore, scope: str, id: str) -> It
     written, go_on = threading.Event(), threading.Event()
 
     def slowly(writing: WriteTransaction) -> None:
-        writing.adopt(ENCODER)
+        adopt(writing, ENCODER)
         note = a_note(id, scope=Scope.parse(scope))
         writing.put(note, a_vector(note.embedded_text))
         written.set()

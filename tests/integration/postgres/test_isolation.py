@@ -20,7 +20,7 @@ from recollect.stores.postgres.connection import register_vector_type
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.transaction import SQL, PostgresTransaction, RlsScope
 from recollect.stores.sql.rows import STATE_COLUMNS
-from recollect.testing.builders import ManualClock
+from recollect.testing.builders import ManualClock, count_uses, set_checkpoint
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, undone
 from tests.postgres import ROLE, Server
 
@@ -58,10 +58,10 @@ def live(engine: recollect.Engine, scope: str) -> None:
 def note(store: PostgresStore, scope: str) -> None:
     """Whoever sums up what happened notes how far that got, and somebody quotes all that was recalled."""
     whose = Scope.parse(scope)
-    store.write(lambda writing: writing.set_checkpoint(whose, "how far", f"as far as {scope}"))
+    store.write(lambda writing: set_checkpoint(writing, whose, "how far", f"as far as {scope}"))
     (made,) = store.contexts(whose)
     packed = [one.id for one in made.packed]
-    store.write(lambda writing: writing.record(whose, packed, Use.QUOTED, made.made_at, made.id))
+    store.write(lambda writing: count_uses(writing, whose, packed, Use.QUOTED, made.made_at, made.id))
 
 
 @pytest.fixture(scope="module")

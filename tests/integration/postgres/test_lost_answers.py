@@ -11,13 +11,13 @@ from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres import writer
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, adopt
 from tests.integration.postgres.proxy import PATIENCE, Proxy, a_proxy
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server
 
 ANA = "acme/ana"
-SEAT = "Ana prefers window seats"
+SEAT = "Ana asked for a window seat"  # about no subject, so that nothing is read before the transaction
 
 Fault = Callable[[Proxy], None]
 
@@ -92,7 +92,7 @@ def test_it_is_made_once_also_if_the_first_of_several_roots_is_only_read(
 
     def change(writing: WriteTransaction) -> int:
         made.append(1)
-        writing.adopt(ENCODER)
+        adopt(writing, ENCODER)
         writing.get(Scope.parse("a"), a_note("x").id)
         memory = a_note(f"{len(made)}", scope=Scope.parse("z"))
         writing.put(memory, a_vector(memory.text))

@@ -29,7 +29,10 @@ from recollect.testing.builders import (
     a_note,
     a_probe,
     a_vote,
+    add_context,
     candidates,
+    cast_votes,
+    count_uses,
     gather,
     ids,
     put,
@@ -63,11 +66,11 @@ def source(tmp_path: Path) -> Path:
         put(store, *(a_note(name, text=f"what {name} says now") for name in names[::10]))
 
         def use(writing: WriteTransaction) -> None:
-            writing.record(SCOPE, ids(*names[::3]), Use.SERVED, NOW, "context")
-            writing.vote(SCOPE, [a_vote(name) for name in names[::9]])
-            writing.record(SCOPE, ids(*names[:3]), Use.QUOTED, NOW, "context")
-            writing.record(SCOPE, ids(*names[:2]), Use.FOLLOWED, NOW, "context")
-            writing.trace(a_context_record("context", *names[:3]))
+            count_uses(writing, SCOPE, ids(*names[::3]), Use.SERVED, NOW, "context")
+            cast_votes(writing, SCOPE, [a_vote(name) for name in names[::9]])
+            count_uses(writing, SCOPE, ids(*names[:3]), Use.QUOTED, NOW, "context")
+            count_uses(writing, SCOPE, ids(*names[:2]), Use.FOLLOWED, NOW, "context")
+            add_context(writing, a_context_record("context", *names[:3]))
 
         store.write(use)
     return path

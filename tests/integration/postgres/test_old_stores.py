@@ -14,6 +14,7 @@ from recollect.model.scope import Scope
 from recollect.stores.postgres.connection import MIGRATIONS, PostgresMigrationLog
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql.migrations import load_migrations
+from recollect.testing.builders import set_checkpoint
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import ROLE, Server, admin_url
 
@@ -74,7 +75,7 @@ def test_records_and_checkpoints_come_beside_what_was_there(old_url: str) -> Non
         assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]
         assert store.touched(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
         assert store.checkpoint(scope, "how far") is None
-        store.write(lambda writing: writing.set_checkpoint(scope, "how far", "here"))
+        store.write(lambda writing: set_checkpoint(writing, scope, "how far", "here"))
         assert store.checkpoint(scope, "how far") == "here"
         (trace,) = [item for item in store.export(None)[1] if isinstance(item, ContextRecord)]
         assert trace.levels == ()
@@ -84,7 +85,7 @@ def test_who_might_use_the_tables_may_use_the_new_ones(postgres_server: Server, 
     PostgresStore(old_url, now).close()
     url, scope = postgres_server.url(named(old_url), AGENT), Scope.parse(ANA)
     with closing(PostgresStore(url, now)) as store:
-        store.write(lambda writing: writing.set_checkpoint(scope, "how far", "here"))
+        store.write(lambda writing: set_checkpoint(writing, scope, "how far", "here"))
         (hiking,) = [
             one for one in store.memories(scope, below=False, statuses=[Status.ACTIVE]) if "hiking" in one.text
         ]

@@ -16,7 +16,7 @@ from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.writer import PostgresReembedding
 from recollect.stores.sql.transaction import Transaction
-from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, put
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, adopt, put
 from tests.postgres import admin_url
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def test_who_is_writing_with_the_former_model_is_waited_for_and_what_it_wrote_is
     written, go_on, over = threading.Event(), threading.Event(), threading.Event()
 
     def slowly(writing: WriteTransaction) -> None:
-        writing.adopt(ENCODER)
+        adopt(writing, ENCODER)
         writing.put(a_note("late", text="written meanwhile"), a_vector("written meanwhile"))
         written.set()
         go_on.wait(60)

@@ -14,7 +14,18 @@ from recollect.model.enums import Status
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import ENCODER, NOW, ManualClock, a_note, a_vector, list_duplicates, put, visible_ids
+from recollect.testing.builders import (
+    ENCODER,
+    NOW,
+    ManualClock,
+    a_note,
+    a_vector,
+    add_key,
+    adopt,
+    list_duplicates,
+    put,
+    visible_ids,
+)
 from tests.integration.postgres.scene import named
 from tests.postgres import Server, admin_url
 
@@ -23,7 +34,7 @@ MANY = 40
 
 
 def write(writing: WriteTransaction, *names: str) -> None:
-    writing.adopt(ENCODER)
+    adopt(writing, ENCODER)
     for name in names:
         memory = a_note(name, scope=ANA)
         assert list_duplicates(writing, memory) == []
@@ -93,7 +104,7 @@ def test_a_key_of_nothing_is_refused(postgres_store_url: str) -> None:
     kept = IdempotencyRecord(scope=ANA, key="key", body="body", memory=a_note("nobody").id, verdict=Created(), at=NOW)
     with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         with pytest.raises(StoreError, match="the memory 'nobody' does not exist"):
-            store.write(lambda writing: writing.keep(kept))
+            store.write(lambda writing: add_key(writing, kept))
         assert store.neighbors([NeighborQuery(scope=ANA, retry_key="key")])[0].retried is None
 
 

@@ -12,7 +12,7 @@ import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import ManualClock, a_note, put, visible_ids
+from recollect.testing.builders import ManualClock, a_note, put, puts, visible_ids
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, named, until
@@ -291,7 +291,7 @@ def test_what_was_put_off_is_written_once_the_server_is_back(mortal: Server, kil
         for round in range(2):
             mortal.kill()
             for number in range(5):
-                store.later(lambda writing, id=f"{round} {number}": writing.put(a_note(id), None))  # type: ignore[misc]
+                store.defer(puts(a_note(f"{round} {number}")))
             mortal.start()
             store.flush()
     with closing(PostgresStore(killed_url, ManualClock())) as store:
@@ -306,7 +306,7 @@ def test_what_was_put_off_for_too_long_is_told_when_it_is_waited_for(mortal: Ser
         put(patient, a_note("first"))
     with closing(PostgresStore(killed_url, ManualClock(), timeout=0.1)) as store:
         mortal.stop()
-        store.later(lambda writing: writing.put(a_note("lost"), None))
+        store.defer(puts(a_note("lost")))
         with pytest.raises(StoreError, match="1 deferred writes failed"):
             store.flush()
         mortal.start()

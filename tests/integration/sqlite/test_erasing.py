@@ -17,6 +17,7 @@ from recollect.model.archive import UNREACHABLE_COPIES, ErasureReceipt, ResidueS
 from recollect.model.context import Use
 from recollect.model.scope import Scope
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.builders import set_checkpoint
 from recollect.text import tokenizer
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, Ticking, an_engine, content
 
@@ -67,8 +68,11 @@ def test_how_far_somebody_got_with_a_scope_goes_with_what_is_erased_of_it(path: 
     with closing(SqliteStore(path, Ticking())) as store:
         for scope in (SCOPE, "acme/ben"):
             store.write(
-                lambda writing, scope=scope: writing.set_checkpoint(  # type: ignore[misc]
-                    Scope.parse(scope), "how far", f"up to the visit of {scope}"
+                lambda writing, scope=scope: set_checkpoint(
+                    writing,  # type: ignore[misc]
+                    Scope.parse(scope),
+                    "how far",
+                    f"up to the visit of {scope}",
                 )
             )
     with an_engine(path) as engine:
@@ -81,7 +85,7 @@ def test_how_far_somebody_got_with_a_scope_goes_with_what_is_erased_of_it(path: 
 def test_a_scope_of_which_only_that_is_known_how_far_somebody_got_is_erased(path: Path) -> None:
     scope = Scope.parse("acme/anastasia")
     with closing(SqliteStore(path, Ticking())) as store:
-        store.write(lambda writing: writing.set_checkpoint(scope, "how far", "up to the visit of the nurse"))
+        store.write(lambda writing: set_checkpoint(writing, scope, "how far", "up to the visit of the nurse"))
         store.write(lambda writing: writing.erase_all(scope))
     files = content(path.parent)
     assert b"up to the visit" not in files

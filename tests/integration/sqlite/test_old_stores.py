@@ -16,7 +16,7 @@ from recollect.model.scope import Scope
 from recollect.stores.sql.migrations import load_migrations
 from recollect.stores.sqlite.connection import MIGRATIONS
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.builders import ManualClock
+from recollect.testing.builders import ManualClock, set_checkpoint
 from recollect.text import entities, paraphrase, tokenizer
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
@@ -92,7 +92,7 @@ def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside
         assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]
         assert store.touched(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
         assert store.checkpoint(scope, "how far") is None
-        store.write(lambda writing: writing.set_checkpoint(scope, "how far", "here"))
+        store.write(lambda writing: set_checkpoint(writing, scope, "how far", "here"))
         assert store.checkpoint(scope, "how far") == "here"
         traces = [item for item in store.export(None)[1] if isinstance(item, ContextRecord)]
         assert [one.levels for one in traces] == [()]

@@ -31,7 +31,14 @@ def test_what_the_writer_thread_does_is_followed_too(recall: Walk) -> None:
 def test_a_remember_computes_no_score() -> None:
     remembered = walk("remember")
     assert remembered.frames_to_arithmetic is None
-    assert "engine/admit.py" in remembered.files
+    assert "admission/changes.py" in remembered.files
+
+
+def test_no_text_is_analyzed_in_the_transaction_of_a_remember() -> None:
+    inside = [step for step in walk("remember").steps if step.thread == "recollect-writer"]
+    assert "stores/sql/writer.py" in {step.file for step in inside}
+    language = ("text/", "admission/classify.py", "admission/prompt_injection.py", "admission/screening.py")
+    assert {step.function for step in inside if step.file.startswith(language)} <= {"hash_term", "IndexEntry.describes"}
 
 
 def test_each_function_is_shown_once_with_its_depth_and_thread() -> None:

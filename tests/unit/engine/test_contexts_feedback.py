@@ -14,7 +14,7 @@ from recollect.model.context import NO_USAGE, Sign, Usage, Use
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
-from recollect.testing.builders import NOW, SCOPE, ManualClock, a_context_record, a_note, ids, put
+from recollect.testing.builders import NOW, SCOPE, ManualClock, a_context_record, a_note, add_context, ids, put
 from recollect.testing.reference_store import ReferenceStore
 from tests.tables import table
 
@@ -32,7 +32,7 @@ def store() -> ReferenceStore:
         a_context_record("two", "b", "gone"),
         a_context_record("theirs", "a", scope=BELOW),
     ):
-        store.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+        store.write(lambda writing, trace=trace: add_context(writing, trace))  # type: ignore[misc]
     return store
 
 

@@ -19,17 +19,19 @@ import recollect
 from recollect.api.dispatcher import RequestOutcome
 from recollect.errors import ProviderError, StoreError
 from recollect.jobs.scheduler import JobFailure
+from recollect.model.changeset import Changeset
 from recollect.model.draft import Refused
 from recollect.model.memory import MemoryId
 from recollect.model.plan import JobOccurrence, JobState
 from recollect.model.scope import Scope
-from recollect.protocols import Purpose, WriteTransaction
+from recollect.protocols import Purpose
 from recollect.providers.hashing import HashingEmbedder
 from recollect.server import health
 from recollect.server.authenticator import AUTH_OK, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, TOKEN_AUTH, AuthStatus
 from recollect.server.health import DEGRADED_MODES, NO_EMBEDDER, NO_SCHEDULER, NO_STORE, NO_WRITES, HealthMonitor
 from recollect.server.json_log import JsonFormatter
 from recollect.server.telemetry import Metrics
+from tests.faults import acting
 from tests.tables import table
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
@@ -194,14 +196,15 @@ def test_a_store_that_has_what_is_looked_for_is_there_all_the_same() -> None:
 def test_a_store_that_takes_no_writes_is_named_until_it_has_taken_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def break_off(_: WriteTransaction) -> None:
+    def fail() -> None:
         raise apsw.IOError("the disk is gone")
 
     with recollect.open(tmp_path / "a.db", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
         watch, store = HealthMonitor(engine, "hashing-256", well), engine._deps.store
-        for put in (store.write, store.later):
+        broken = acting(Changeset(), fail)
+        for put in (lambda: store.write(lambda writing: writing.apply(broken)), lambda: store.defer(broken)):
             with suppress(StoreError):
-                put(break_off)
+                put()
             with suppress(StoreError):
                 store.flush()
             watch.on_request(asked())

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from recollect.errors import Conflict, show
+from recollect.model import changeset
 from recollect.model.archive import (
     UNREACHABLE_SERVER_COPIES,
     ArchivedMemory,
@@ -100,9 +101,9 @@ class PostgresStore(SqlReader):
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
         return self._writer.write(change)
 
-    def later(self, change: Callable[[WriteTransaction], object]) -> None:
+    def defer(self, changes: changeset.Changeset) -> None:
         self._database.refuse_if_read_only()
-        self._background_writes.add(lambda: self._writer.write(change))
+        self._background_writes.add(lambda: self._writer.write(lambda writing: writing.apply(changes)))
 
     @property
     def takes_writes(self) -> bool:

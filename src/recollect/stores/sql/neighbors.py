@@ -127,7 +127,8 @@ def _find_same_subject(
     subjects = dict.fromkeys(one.subject for one in others if one is not None and one.subject is not None)
     if query.subject is not None and known.subject:
         subjects = {query.subject: None, **subjects}
-    return {subject: tuple(source.find_same_subject(subject, query.since)) for subject in subjects}
+    found = ((subject, tuple(source.find_same_subject(subject, query.since))) for subject in subjects)
+    return {subject: memories for subject, memories in found if memories}
 
 
 def _follow_merges(source: NeighborSource, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:

@@ -110,7 +110,7 @@ class SqlWriteTransaction:
             self._commits[realm] = _Commit(int(last) + 1, after)
         return self._commits[realm]
 
-    def adopt(self, encoder: Encoder) -> None:
+    def _adopt(self, encoder: Encoder) -> None:
         _, recorded = self._read_encoder()
         if recorded is None:
             self._db.execute("lock_encoders")
@@ -168,9 +168,12 @@ class SqlWriteTransaction:
         refuse_duplicate(self._db, memory, hash=hash, scope=scope)
         if present.scope != scope:
             raise id_taken_error(memory.id)
-        if vector is not None or (hash, memory.title, memory.text) != (present.hash, present.title, present.text):
+        same_text = (memory.title, memory.text) == (present.title, present.text)
+        if vector is not None or not same_text or hash != present.hash:
             index = _describe(memory, index)
-            likeness, content = index.paraphrase_key, self._put_content(memory, vector, index)
+            likeness = index.paraphrase_key
+            if vector is not None or not same_text:  # else only the speaker or the kind has changed
+                content = self._put_content(memory, vector, index)
         if Index.VECTOR in memory.left:
             self._execute("drop_vectors", content=content)  # former versions with the same text lose theirs too
         state = self._state_values(memory, hash, likeness)
@@ -184,11 +187,21 @@ class SqlWriteTransaction:
         return dict(zip(rows.STATE_COLUMNS, state, strict=True))
 
     def apply(self, changes: changeset.Changeset) -> list[Memory]:
+        if changes.encoder is not None:
+            self._adopt(changes.encoder)
         stored = [self.put(one.memory, one.vector, one.index) for one in changes.puts]
         for record in changes.keys:
-            self.keep(record)
+            self._keep_key(record)
         for uses in changes.uses:
-            self.record(uses.scope, uses.ids, uses.use, uses.at, uses.context)
+            self._record_uses(uses)
+        for signs in changes.retracted:
+            self._retract_signs(signs)
+        for cast in changes.votes:
+            self._cast_votes(cast)
+        for context in changes.contexts:
+            self._add_context(context)
+        for checkpoint in changes.checkpoints:
+            self._set_checkpoint(checkpoint)
         return stored
 
     def timeline(
@@ -211,12 +224,13 @@ class SqlWriteTransaction:
         self._db.enter_scope(scope)
         return reader.read_checkpoint(self._db, scope, name)
 
-    def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
+    def _set_checkpoint(self, checkpoint: changeset.Checkpoint) -> None:
+        scope, name, value = checkpoint.scope, checkpoint.name, checkpoint.value
         refuse_invalid_checkpoint(name, value)
         self._db.enter_scope(scope)
         self._execute("set_checkpoint", scope=self._scope_number(scope), name=name, value=value)
 
-    def keep(self, kept: IdempotencyRecord) -> None:
+    def _keep_key(self, kept: IdempotencyRecord) -> None:
         self._db.enter_scope(kept.scope)
         scope = self._scope_number(kept.scope)
         self._execute("drop_old_keys", scope=scope, before=rows.to_micros(kept.at - IDEMPOTENCY_KEY_LIFETIME))
@@ -230,7 +244,8 @@ class SqlWriteTransaction:
             at=rows.to_micros(kept.at),
         )
 
-    def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
+    def _record_uses(self, uses: changeset.MemoryUses) -> None:
+        scope, ids, use, at, context = uses.scope, uses.ids, uses.use, uses.at, uses.context
         self._db.enter_scope(scope)
         refuse_unsupported_use(use, COUNTED_USES)
         refuse_sign_without_context(use, context)
@@ -243,7 +258,8 @@ class SqlWriteTransaction:
             self._execute(_COUNT_STATEMENTS[use], memory=memory, scope=owner, at=micros, commit=commit)
             self._execute("scope_used", scope=owner, commit=commit)
 
-    def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
+    def _retract_signs(self, signs: changeset.MemoryUses) -> None:
+        scope, ids, sign, context = signs.scope, signs.ids, signs.use, signs.context
         self._db.enter_scope(scope)
         refuse_unsupported_use(sign, SIGN_USES)
         for memory, owner in self._find_places(scope, ids):
@@ -253,7 +269,8 @@ class SqlWriteTransaction:
                 self._execute(_UNCOUNT_STATEMENTS[sign], memory=memory, commit=self._current_commit.number)
                 self._execute("scope_used", scope=owner, commit=self._current_commit.number)
 
-    def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
+    def _cast_votes(self, cast: changeset.ScopeVotes) -> None:
+        scope, votes = cast.scope, cast.votes
         self._db.enter_scope(scope)
         by_memory: dict[MemoryId, list[Vote]] = {}
         for vote in votes:
@@ -279,7 +296,7 @@ class SqlWriteTransaction:
         row = self._fetch_first("context", id=id, path=str(scope))
         return None if row is None else rows.parse_context(row[0])
 
-    def trace(self, trace: ContextRecord) -> None:
+    def _add_context(self, trace: ContextRecord) -> None:
         self._db.enter_scope(trace.scope)
         self._execute(
             "add_context",
@@ -292,7 +309,7 @@ class SqlWriteTransaction:
 
     def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
         if encoder is not None:
-            self.adopt(encoder)
+            self._adopt(encoder)
         self._new_memory, self._duplicates = None, DuplicateIndex(self._db)
         loader = ArchiveLoader(
             self._db, self._assign_commit, lambda: self._current_commit.is_first, encoder=self._read_encoder()[0]

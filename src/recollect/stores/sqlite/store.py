@@ -18,6 +18,7 @@ import apsw
 
 from recollect.atomic_files import companion_path, find_sqlite_log, move_into_place, temp_folder
 from recollect.errors import Conflict, StoreError, show
+from recollect.model import changeset
 from recollect.model.archive import ArchiveInfo, ArchiveItem, ResidueSearch, Stats
 from recollect.model.encoder import Encoder
 from recollect.model.format import make_printable
@@ -101,8 +102,8 @@ class SqliteStore(SqlReader):
     def read_only(self) -> bool:
         return self._database.read_only
 
-    def later(self, change: Callable[[WriteTransaction], object]) -> None:
-        self._writer.defer(lambda db: change(SqlWriteTransaction(SqliteTransaction(db), self._clock())))
+    def defer(self, changes: changeset.Changeset) -> None:
+        self._writer.defer(lambda db: SqlWriteTransaction(SqliteTransaction(db), self._clock()).apply(changes))
 
     @property
     def takes_writes(self) -> bool:

@@ -23,7 +23,11 @@ from recollect.testing.builders import (
     a_note,
     a_probe,
     a_vote,
+    add_context,
+    add_key,
     candidates,
+    cast_votes,
+    count_uses,
     gather,
     ids,
     put,
@@ -44,14 +48,14 @@ def fill_store(writer: Store, clock: ManualClock) -> None:
     kept = IdempotencyRecord(scope=SCOPE, key="key", body="body", memory=MemoryId("b"), verdict=Created(), at=clock.now)
     write_together(
         writer,
-        lambda writing: writing.record(SCOPE, ids("a", "b"), Use.SERVED, clock.now, "context"),
-        lambda writing: writing.record(CHILD_SCOPE, ids("b"), Use.ECHOED, NOW, None),
-        lambda writing: writing.record(SCOPE, ids("a", "b"), Use.QUOTED, NOW, "context"),
-        lambda writing: writing.record(SCOPE, ids("b"), Use.FOLLOWED, NOW, "context"),
-        lambda writing: writing.vote(SCOPE, [a_vote("b"), a_vote("a", Use.MISLED)]),
-        lambda writing: writing.keep(kept),
-        lambda writing: writing.trace(a_context_record("context", "a", "b")),
-        lambda writing: writing.trace(a_context_record("theirs", "x", scope=OTHER_SCOPE)),
+        lambda writing: count_uses(writing, SCOPE, ids("a", "b"), Use.SERVED, clock.now, "context"),
+        lambda writing: count_uses(writing, CHILD_SCOPE, ids("b"), Use.ECHOED, NOW, None),
+        lambda writing: count_uses(writing, SCOPE, ids("a", "b"), Use.QUOTED, NOW, "context"),
+        lambda writing: count_uses(writing, SCOPE, ids("b"), Use.FOLLOWED, NOW, "context"),
+        lambda writing: cast_votes(writing, SCOPE, [a_vote("b"), a_vote("a", Use.MISLED)]),
+        lambda writing: add_key(writing, kept),
+        lambda writing: add_context(writing, a_context_record("context", "a", "b")),
+        lambda writing: add_context(writing, a_context_record("theirs", "x", scope=OTHER_SCOPE)),
     )
     clock.move(timedelta(hours=1))
     writer.write(lambda writing: writing.put(a_note("b", shared=True, pinned=True), None))
@@ -175,14 +179,14 @@ class ArchiveContract:
         votes = [a_vote("a", context=f"{number}", at=ahead) for number in range(MAX_COUNTED_VOTES)]
         for cast in (votes, [a_vote("a", Use.MISLED, context="z")], [a_vote("a", Use.MISLED, context="0")]):
             clock.move(timedelta(hours=1))
-            writer.write(lambda writing, cast=cast: writing.vote(SCOPE, cast))  # type: ignore[misc]
+            writer.write(lambda writing, cast=cast: cast_votes(writing, SCOPE, cast))  # type: ignore[misc]
         before, (_, items) = store.usage(SCOPE, ids("a")), export_items(store)
         assert before == [Usage(helped=MAX_COUNTED_VOTES - 2, misled=2)]
         writer.write(lambda writing: writing.erase_all(SCOPE))
         import_items(writer, items)
         assert store.usage(SCOPE, ids("a")) == before
         vote = a_vote("a", Use.MISLED, context="later", at=NOW - timedelta(days=1))
-        writer.write(lambda writing: writing.vote(SCOPE, [vote]))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [vote]))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES - 3, misled=3)]
 
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)

@@ -20,13 +20,18 @@ from recollect.testing.builders import (
     a_probe,
     a_vector,
     a_vote,
+    add_context,
+    add_key,
     an_omitted_memory,
     candidates,
+    cast_votes,
+    count_uses,
     find_candidate,
     find_duplicate,
     gather,
     ids,
     put,
+    set_checkpoint,
     vector_similarity,
     visible_ids,
     write_together,
@@ -62,9 +67,9 @@ class ErasureContract:
         kept = IdempotencyRecord(scope=SCOPE, key="key", body="first", memory=note.id, verdict=Created(), at=NOW)
         write_together(
             writer,
-            lambda writing: writing.record(SCOPE, [note.id], Use.SERVED, NOW, "context"),
-            lambda writing: writing.vote(SCOPE, [a_vote("gone")]),
-            lambda writing: writing.keep(kept),
+            lambda writing: count_uses(writing, SCOPE, [note.id], Use.SERVED, NOW, "context"),
+            lambda writing: cast_votes(writing, SCOPE, [a_vote("gone")]),
+            lambda writing: add_key(writing, kept),
         )
         assert [visible_ids(store, SCOPE), visible_ids(store, CHILD_SCOPE)] == [["gone", "stays"], ["gone"]]
 
@@ -97,7 +102,7 @@ class ErasureContract:
                 omitted=(an_omitted_memory(name), an_omitted_memory("other")),
             )
             for trace in (mine, theirs):
-                writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+                writer.write(lambda writing, trace=trace: add_context(writing, trace))  # type: ignore[misc]
             assert erase(writer, name) == expected_erasure(name, versions=1, contexts=2)
             assert store.context(SCOPE, mine.id) == a_context_record(mine.id, "stays", f"{name}-not")
             assert store.context(CHILD_SCOPE, theirs.id) == replace(theirs, omitted=(an_omitted_memory("other"),))
@@ -117,7 +122,7 @@ class ErasureContract:
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_the_others_keep_their_rows_their_usage_and_their_words(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id, text=f"deploys of {id}", importance=0.5) for id in "abc"))
-        writer.write(lambda writing: writing.record(SCOPE, ids("c"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("c"), Use.SERVED, NOW, None))
         gather(store, a_probe("deploys"))
         erase(writer, "b")
         put(
@@ -143,7 +148,7 @@ class ErasureContract:
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_an_id_that_was_erased_may_be_used_again_and_begins_anew(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="old"), a_note("b"))
-        writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
         assert visible_ids(store, SCOPE) == ["a", "b"]
         erase(writer, "a")
         (stored,) = put(writer, a_note("a", text="old", scope=SIBLING_SCOPE))
@@ -153,8 +158,8 @@ class ErasureContract:
 
     def test_what_is_put_after_an_erasure_has_nothing_of_what_was_erased(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", pinned=True, importance=0.5))
-        writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a")]))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("a")]))
         erase(writer, "a")
         writer.write(lambda writing: writing.put(a_note("b"), None))
         b = find_candidate(gather(store, a_probe("what a says")), "b")
@@ -201,7 +206,7 @@ class ErasureContract:
             a_note("x", scope=SIBLING_SCOPE),
         )
         mine, theirs = a_context_record("mine", "team"), a_context_record("theirs", "a", "below", scope=CHILD_SCOPE)
-        write_together(writer, lambda writing: writing.trace(mine), lambda writing: writing.trace(theirs))
+        write_together(writer, lambda writing: add_context(writing, mine), lambda writing: add_context(writing, theirs))
         assert [visible_ids(store, scope) for scope in (SCOPE, CHILD_SCOPE)] == [["a", "team"], ["a", "below", "team"]]
 
         gone = writer.write(lambda writing: writing.erase_all(SCOPE))
@@ -228,11 +233,13 @@ class ErasureContract:
         cast = [("mine", str(SCOPE)), ("theirs", "ben"), ("mine", "ben"), ("mine", str(SCOPE))]
         write_together(
             writer,
-            lambda writing: writing.trace(a_context_record("mine", "team")),
-            lambda writing: writing.trace(a_context_record("theirs", "team", scope=SIBLING_SCOPE)),
-            lambda writing: writing.record(SCOPE, ids("team"), Use.SERVED, NOW, "mine"),
-            lambda writing: writing.record(SIBLING_SCOPE, ids("team"), Use.SERVED, NOW, "theirs"),
-            lambda writing: writing.vote(SCOPE, [a_vote("team", context=context, by=by) for context, by in cast]),
+            lambda writing: add_context(writing, a_context_record("mine", "team")),
+            lambda writing: add_context(writing, a_context_record("theirs", "team", scope=SIBLING_SCOPE)),
+            lambda writing: count_uses(writing, SCOPE, ids("team"), Use.SERVED, NOW, "mine"),
+            lambda writing: count_uses(writing, SIBLING_SCOPE, ids("team"), Use.SERVED, NOW, "theirs"),
+            lambda writing: cast_votes(
+                writing, SCOPE, [a_vote("team", context=context, by=by) for context, by in cast]
+            ),
         )
         before = store.usage(SIBLING_SCOPE, ids("team"))
 
@@ -252,9 +259,9 @@ class ErasureContract:
         put(writer, a_note("team", scope=PARENT_SCOPE, shared=True))
         names = [f"mine {number}" for number in range(MAX_COUNTED_VOTES)]
         for name in names:
-            writer.write(lambda writing, name=name: writing.trace(a_context_record(name, "team")))  # type: ignore[misc]
+            writer.write(lambda writing, name=name: add_context(writing, a_context_record(name, "team")))  # type: ignore[misc]
         votes = [a_vote("team", context=name) for name in (*names, "theirs 1", "theirs 2")]
-        writer.write(lambda writing: writing.vote(SCOPE, votes))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, votes))
         judged = find_candidate(gather(store, a_probe(scope=SIBLING_SCOPE)), "team").usefulness
         assert judged == (MAX_COUNTED_VOTES + 1) / (MAX_COUNTED_VOTES + 2)
         writer.write(lambda writing: writing.erase_all(SCOPE))
@@ -274,8 +281,8 @@ class ErasureContract:
             use = Use.HELPED if number < 2 else Use.MISLED
             votes = [a_vote("team", use, context=one, by=by) for one in contexts for by in ("ana", "ben")]
             traces = [a_context_record(one, "team", scope=child) for one in contexts]
-            write_together(writer, *(lambda writing, trace=trace: writing.trace(trace) for trace in traces))
-            writer.write(lambda writing, child=child, votes=votes: writing.vote(child, votes))  # type: ignore[misc]
+            write_together(writer, *(lambda writing, trace=trace: add_context(writing, trace) for trace in traces))
+            writer.write(lambda writing, child=child, votes=votes: cast_votes(writing, child, votes))  # type: ignore[misc]
             clock.move(timedelta(days=1))
             gather(store, a_probe(scope=SIBLING_SCOPE, known_at=NOW))
             writer.write(lambda writing, child=child: writing.erase_all(child))  # type: ignore[misc]
@@ -285,7 +292,7 @@ class ErasureContract:
             assert judged == [counted[-1].usefulness, (MAX_COUNTED_VOTES + 1) / (MAX_COUNTED_VOTES + 2)]
         assert counted == [*2 * [Usage(helped=MAX_COUNTED_VOTES)], Usage(misled=MAX_COUNTED_VOTES)]
         vote = a_vote("team", by="eva")
-        writer.write(lambda writing: writing.vote(SIBLING_SCOPE, [vote]))
+        writer.write(lambda writing: cast_votes(writing, SIBLING_SCOPE, [vote]))
         assert store.usage(SIBLING_SCOPE, ids("team")) == [Usage(helped=1, misled=MAX_COUNTED_VOTES)], (
             "others are heard beside"
         )
@@ -294,9 +301,9 @@ class ErasureContract:
         put(writer, a_note("a"), a_note("theirs", scope=SIBLING_SCOPE))
         write_together(
             writer,
-            lambda writing: writing.set_checkpoint(SCOPE, "how far", "up to a"),
-            lambda writing: writing.set_checkpoint(SCOPE, "topics", "of a"),
-            lambda writing: writing.set_checkpoint(SIBLING_SCOPE, "how far", "up to theirs"),
+            lambda writing: set_checkpoint(writing, SCOPE, "how far", "up to a"),
+            lambda writing: set_checkpoint(writing, SCOPE, "topics", "of a"),
+            lambda writing: set_checkpoint(writing, SIBLING_SCOPE, "how far", "up to theirs"),
         )
         assert erase(writer, "missing") == expected_erasure(versions=0)
         assert erase(writer, "a") == replace(expected_erasure("a", versions=1), checkpoints=2)

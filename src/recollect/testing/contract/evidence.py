@@ -33,6 +33,7 @@ from recollect.testing.builders import (
     a_probe,
     a_vector,
     candidates,
+    count_uses,
     eligible_ids,
     find_candidate,
     gather,
@@ -235,7 +236,7 @@ class EvidenceContract:
             speaker="Ana",
         )
         put(writer, note)
-        writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW - TICK, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW - TICK, None))
         question = "which Friday?"
         assert find_candidate(gather(store, a_probe(question)), "a") == Candidate(
             id=note.id,
@@ -398,7 +399,7 @@ class EvidenceContract:
         before = candidates(found)
         put(writer, a_note("a", text="changed", importance=0.75), a_note("b", status=Status.FORGOTTEN))
         put(writer, *(a_note(f"more {number}") for number in range(50)))
-        writer.write(lambda writing: writing.record(SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
         gather(store, a_probe("what a says"))
         assert candidates(found) == before
         by_id = {found.table.ids[row]: row for row in found.rows.tolist()}
@@ -427,7 +428,7 @@ class EvidenceContract:
             for number in range(40)
         ]
         put(writer, *notes)
-        writer.write(lambda writing: writing.record(SCOPE, [one.id for one in notes[::4]], Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, [one.id for one in notes[::4]], Use.SERVED, NOW, None))
         profile = builtin_profile(name)
         asked = profile.question is not QuestionPolicy.REFUSED
         found = gather(store, a_probe("deploys of the 3th Friday" if asked else None))

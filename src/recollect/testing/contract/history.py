@@ -25,6 +25,8 @@ from recollect.testing.builders import (
     a_vector,
     a_vote,
     candidates,
+    cast_votes,
+    count_uses,
     find_candidate,
     gather,
     ids,
@@ -135,8 +137,8 @@ class KnownAtContract:
         for number in range(1, 4):
             clock.move(DAY)
             at = NOW - number * DAY
-            writer.write(lambda writing, at=at: writing.record(SCOPE, ids("a"), Use.ECHOED, at, None))  # type: ignore[misc]
-            writer.write(lambda writing, at=at: writing.record(SCOPE, ids("a"), Use.SERVED, at, None))  # type: ignore[misc]
+            writer.write(lambda writing, at=at: count_uses(writing, SCOPE, ids("a"), Use.ECHOED, at, None))  # type: ignore[misc]
+            writer.write(lambda writing, at=at: count_uses(writing, SCOPE, ids("a"), Use.SERVED, at, None))  # type: ignore[misc]
         for number in range(4):
             found = gather(store, a_probe(known_at=NOW + number * DAY))
             a, b = find_candidate(found, "a"), find_candidate(found, "b")
@@ -149,7 +151,7 @@ class KnownAtContract:
         cast = [a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED), a_vote("a", Use.MISLED, context="other")]
         for vote in cast:
             clock.move(DAY)
-            writer.write(lambda writing, vote=vote: writing.vote(SCOPE, [vote]))  # type: ignore[misc]
+            writer.write(lambda writing, vote=vote: cast_votes(writing, SCOPE, [vote]))  # type: ignore[misc]
         expected = [None, (1 + 1) / (1 + 2), (2 + 1) / (2 + 2), (1 + 1) / (2 + 2), (1 + 1) / (3 + 2)]
         found = [gather(store, a_probe(known_at=NOW + days * DAY)) for days in range(5)]
         assert [find_candidate(one, "a").usefulness for one in found] == expected
@@ -160,11 +162,11 @@ class KnownAtContract:
     ) -> None:
         mine, theirs = a_note("a"), a_note("team", scope=PARENT_SCOPE, shared=True)
         put(writer, mine, theirs, a_note("b"))
-        writer.write(lambda writing: writing.record(SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a"), a_vote("team", Use.MISLED)]))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("a"), a_vote("team", Use.MISLED)]))
         clock.move(DAY)
         put(writer, mine.changed(status=Status.FORGOTTEN), theirs.changed(shared=False))
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a", by="ben")]))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("a", by="ben")]))
         clock.move(DAY)
         put(writer, mine, theirs, a_note("new"))
         clock.move(DAY)
@@ -187,7 +189,7 @@ class KnownAtContract:
         ahead = [a_vote("a", context=f"ahead {number}", at=NOW + 365 * DAY) for number in range(MAX_COUNTED_VOTES)]
         for votes in (ahead, [a_vote("a", Use.MISLED, context="x")], [a_vote("a", Use.MISLED, context="ahead 2")]):
             clock.move(DAY)
-            writer.write(lambda writing, votes=votes: writing.vote(SCOPE, votes))  # type: ignore[misc]
+            writer.write(lambda writing, votes=votes: cast_votes(writing, SCOPE, votes))  # type: ignore[misc]
         clock.move(DAY)
         put(writer, a_note("b"))
         misled = [
@@ -203,8 +205,8 @@ class KnownAtContract:
         put(writer, *(a_note(id, importance=0.5) for id in "abc"), *team)
         clock.move(DAY)
         put(writer, a_note("a", text="changed"), team[0].changed(shared=False), team[1].changed(shared=True))
-        writer.write(lambda writing: writing.record(SCOPE, ids("b", "team 2"), Use.SERVED, NOW, None))
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("b", "team 2"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
         present, known = (gather(store, a_probe("what b says", known_at=moment)) for moment in (None, clock.now))
         assert candidates(present) == candidates(known)
         assert present.snapshot.commit == known.snapshot.commit
@@ -332,7 +334,7 @@ class AfterCommitContract:
         team = [a_note(f"team {number}", scope=PARENT_SCOPE, shared=number % 2 == 0) for number in range(4)]
         put(writer, *(a_note(id, importance=0.5) for id in "abc"), *team)
         note()
-        writer.write(lambda writing: writing.record(SCOPE, ids("b", "team 2"), Use.SERVED, NOW, "context"))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("b", "team 2"), Use.SERVED, NOW, "context"))
         note()
         put(
             writer,
@@ -342,12 +344,12 @@ class AfterCommitContract:
         )
         note()
         clock.move(-ONE_DAY)
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
         note()
         put(writer, a_note("b", status=Status.FORGOTTEN), a_note("d"), team[0].changed(shared=True))
-        writer.write(lambda writing: writing.record(SCOPE, ids("b", "c"), Use.SERVED, NOW + ONE_DAY, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("b", "c"), Use.SERVED, NOW + ONE_DAY, None))
         note()
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("c", Use.MISLED), a_vote("a", by="ben")]))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("c", Use.MISLED), a_vote("a", by="ben")]))
         note()
         put(writer, a_note("b", text="back again"))
         for commit in (*then, *reversed(then), *sorted(then, key=lambda one: one % 3)):

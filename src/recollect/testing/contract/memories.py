@@ -3,7 +3,6 @@
 Readers can look up what a commit wrote, and what was there before it.
 """
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -26,15 +25,19 @@ from recollect.testing.builders import (
     a_probe,
     a_query,
     a_vector,
+    adopt,
+    count_uses,
     find_candidate,
     find_duplicate,
     gather,
     ids,
     put,
+    puts,
     vector_similarity,
     visible_ids,
 )
 from recollect.testing.contract import Variant, affected_by
+from recollect.text.index_entry import index_memory
 
 SIBLING_SCOPE = Scope.parse("acme/ben")
 DAY = timedelta(days=1)
@@ -143,12 +146,12 @@ class VersionContract:
     @affected_by(Variant.SECOND_WRITER)
     def test_the_first_model_is_adopted_and_another_one_refused(self, store: Store, writer: Store) -> None:
         assert store.encoder() is None
-        writer.write(lambda writing: writing.adopt(ENCODER))
+        writer.write(lambda writing: adopt(writing, ENCODER))
         assert store.encoder() == ENCODER
         for other in (Encoder("another", ENCODER.dimensions), Encoder(ENCODER.name, ENCODER.dimensions + 1)):
             with pytest.raises(EmbedderMismatch, match="come from test"):
-                writer.write(lambda writing, other=other: writing.adopt(other))  # type: ignore[misc]
-        writer.write(lambda writing: writing.adopt(ENCODER))
+                writer.write(lambda writing, other=other: adopt(writing, other))  # type: ignore[misc]
+        writer.write(lambda writing: adopt(writing, ENCODER))
         assert store.encoder() == ENCODER
 
     @affected_by(Variant.SECOND_WRITER)
@@ -162,7 +165,7 @@ class VersionContract:
     ) -> None:
         with pytest.raises(InvalidInput, match="adopt"):
             writer.write(lambda writing: writing.put(a_note("a"), a_vector("a")))
-        writer.write(lambda writing: writing.adopt(ENCODER))
+        writer.write(lambda writing: adopt(writing, ENCODER))
         with pytest.raises(FieldError, match="test"):
             writer.write(lambda writing: writing.put(a_note("a"), a_vector("a", ENCODER.dimensions + 1)))
         assert store.get(SCOPE, ids("a")) == []
@@ -268,7 +271,7 @@ class TransactionContract:
     @affected_by(Variant.IN_MEMORY)
     def test_a_model_adopted_in_a_change_that_fails_is_not_adopted(self, store: Store, writer: Store) -> None:
         def change(writing: WriteTransaction) -> None:
-            writing.adopt(Encoder("another", 3))
+            adopt(writing, Encoder("another", 3))
             raise LookupError("in the middle")
 
         with pytest.raises(LookupError):
@@ -299,6 +302,47 @@ class TransactionContract:
         found = writer.write(change)
         assert found == 4 * store.get(SCOPE, ids("a"))
 
+    def test_an_index_entry_of_another_text_is_not_used(self, store: Store, writer: Store) -> None:
+        stale = index_memory(a_note("a", text="trains leave on Mondays"))
+        for text in ("deploys run on Fridays", "lunch is at noon"):
+            note, reworded = a_note("a", text=text), f"{text.capitalize()}."
+            stored = writer.write(lambda writing, note=note: writing.put(note, None, stale))  # type: ignore[misc]
+            queries = [a_query(a_note("b", text=one)) for one in (text, reworded, "trains leave on Mondays")]
+            assert [found.duplicates for found in store.neighbors(queries)] == [(stored,), (stored,), ()]
+
+    def test_the_same_text_of_another_speaker_keeps_its_vector(self, writer: Store) -> None:
+        (note,) = put(writer, a_note("a", text="deploys run on Fridays"))
+        writer.write(lambda writing: writing.put(note.changed(speaker="ben")))
+        version = writer.write(lambda writing: writing.version(SCOPE, note.id))
+        assert version is not None
+        assert version[1] is not None
+        (found,) = writer.write(lambda writing: [writing.neighbors(a_query(note.changed(speaker="ben")))])
+        assert [one.id for one in found.duplicates] == [note.id]
+
+    def test_neighbors_tell_what_became_of_duplicates(self, store: Store, writer: Store) -> None:
+        text, other = "deploys run on Fridays", "deploys run on Mondays"
+        merged = a_note("merged", text=other, status=Status.FORGOTTEN)
+        put(
+            writer,
+            merged.changed(status=Status.QUARANTINED),
+            a_note("gone", text=text, topic_key="deploys", status=Status.FORGOTTEN),
+            a_note("here", text=other, topic_key="deploys"),
+            a_note("part", text=text, status=Status.CONSOLIDATED, superseded_by=MemoryId("merged")),
+            a_note("above", text=text, scope=Scope.parse("acme"), shared=True),
+            a_note("hidden", text=text, scope=Scope.parse("acme"), status=Status.FORGOTTEN),
+        )
+        put(writer, merged)
+        query = a_query(a_note("new", text=text), shared=True, origins=("here", "above", "hidden", "nothing"))
+        (found,) = store.neighbors([query])
+        assert writer.write(lambda writing: writing.neighbors(query)) == found
+        assert [one.id for one in found.duplicates] == ["part", "gone"]
+        assert [one.id for one in found.shared_duplicates] == ["above"]
+        assert {id: one.id for id, one in found.merged_into.items()} == {"part": "merged"}
+        assert {id: one.status for id, one in found.before_forgotten.items()} == {"merged": Status.QUARANTINED}
+        assert sorted(found.status_since) == ["gone", "merged", "part"]
+        assert found.taken_topics == {"deploys"}
+        assert sorted(found.origins) == ["above", "here"]
+
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_every_commit_has_a_higher_number_and_knows_itself(self, store: Store, writer: Store) -> None:
         commits: list[int | None] = []
@@ -312,7 +356,7 @@ class TransactionContract:
         (first,) = put(writer, a_note("a"))
         clock.move(DAY)
         writer.write(lambda writing: [writing.get(SCOPE, first.id), writing.erase(SCOPE, ids("missing"))])
-        writer.write(lambda writing: writing.record(SCOPE, ids("missing"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("missing"), Use.SERVED, NOW, None))
         assert gather(store, a_probe()).snapshot.commit == first.commit
         clock.move(-DAY)
         (second,) = put(writer, a_note("b"))
@@ -335,7 +379,7 @@ class TransactionContract:
         self, store: Store, writer: Store
     ) -> None:
         (kept,) = put(writer, a_note("a"))
-        writer.write(lambda writing: writing.record(SCOPE, [kept.id], Use.ECHOED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, [kept.id], Use.ECHOED, NOW, None))
 
         def look_up(writing: WriteTransaction) -> tuple[object, ...]:
             for scope in (SIBLING_SCOPE, Scope.parse("acme"), Scope.parse("others")):
@@ -365,7 +409,7 @@ class TransactionContract:
     def test_what_is_done_later_is_done_when_it_was_waited_for(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         for number in range(20):
-            writer.later(lambda writing, number=number: writing.put(a_note(f"{number:02}"), None))  # type: ignore[misc]
+            writer.defer(puts(a_note(f"{number:02}")))
         writer.flush()
         assert visible_ids(store, SCOPE) == [*(f"{number:02}" for number in range(20)), "a"]
 
@@ -373,24 +417,22 @@ class TransactionContract:
     def test_one_of_several_to_be_done_later_may_fail_without_harm_to_the_others(
         self, store: Store, writer: Store
     ) -> None:
-        def change(writing: WriteTransaction) -> None:
-            writing.put(a_note("lost"), None)
-            raise LookupError("in the middle")
-
-        writer.later(lambda writing: writing.put(a_note("a"), None))
-        with pytest.raises((LookupError, StoreError), match="in the middle"):
-            fail_later(writer, change)
-        writer.later(lambda writing: writing.put(a_note("b"), None))
+        sign = changeset.MemoryUses(SCOPE, tuple(ids("lost")), Use.QUOTED, NOW)
+        refused = changeset.Changeset(puts=(changeset.Put(a_note("lost")),), uses=(sign,))
+        writer.defer(puts(a_note("a")))
+        with pytest.raises((InvalidInput, StoreError), match="context"):
+            fail_later(writer, refused)
+        writer.defer(puts(a_note("b")))
         writer.flush()
         assert visible_ids(store, SCOPE) == ["a", "b"]
 
 
-def fail_later(writer: Store, change: Callable[[WriteTransaction], None]) -> None:
-    """Queue a change that fails, and wait for it.
+def fail_later(writer: Store, changes: changeset.Changeset) -> None:
+    """Queue changes that fail, and wait for them.
 
     A store may raise the error at once or when it is waited for.
     """
-    writer.later(change)
+    writer.defer(changes)
     writer.flush()
 
 
@@ -444,7 +486,7 @@ class CommitHistoryContract:
 
     def test_a_commit_that_only_counted_a_use_wrote_no_memory(self, writer: Store) -> None:
         (note,) = put(writer, a_note("a"))
-        writer.write(lambda writing: writing.adopt(ENCODER))
+        writer.write(lambda writing: adopt(writing, ENCODER))
         assert list_written(writer, (note.commit or 0) + 1) == []
 
     def test_each_version_is_known_by_the_one_before_it(self, writer: Store) -> None:

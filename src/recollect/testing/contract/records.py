@@ -22,6 +22,7 @@ from recollect.testing.builders import (
     a_probe,
     a_query,
     candidates,
+    count_uses,
     eligible_ids,
     find_duplicate,
     gather,
@@ -29,6 +30,7 @@ from recollect.testing.builders import (
     list_duplicates,
     list_same_subject,
     put,
+    set_checkpoint,
     visible_ids,
     write_together,
 )
@@ -340,8 +342,8 @@ class TimelineContract:
 
     def test_what_was_only_used_was_not_touched(self, store: Store, writer: Store) -> None:
         (kept,) = put(writer, an_event("a"))
-        writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-        writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: set_checkpoint(writing, SCOPE, "how far", "here"))
         assert store.touched(SCOPE, Level.EVENT, kept.commit or 0) == ([], kept.commit)
 
 
@@ -352,19 +354,19 @@ class CheckpointContract:
     def test_a_checkpoint_is_what_was_noted_last(self, store: Store, writer: Store) -> None:
         assert store.checkpoint(SCOPE, "how far") is None
         for value in ("7", "", "9" * 10_000, "’; DROP TABLE checkpoints; -- %s :value"):
-            writer.write(lambda writing, value=value: writing.set_checkpoint(SCOPE, "how far", value))  # type: ignore[misc]
+            writer.write(lambda writing, value=value: set_checkpoint(writing, SCOPE, "how far", value))  # type: ignore[misc]
             assert store.checkpoint(SCOPE, "how far") == value
         write_together(
-            writer, *(lambda writing, value=value: writing.set_checkpoint(SCOPE, "how far", value) for value in "abc")
+            writer, *(lambda writing, value=value: set_checkpoint(writing, SCOPE, "how far", value) for value in "abc")
         )
         assert store.checkpoint(SCOPE, "how far") == "c"
 
     def test_a_change_is_told_a_checkpoint_and_the_one_that_it_sets_itself(self, writer: Store) -> None:
-        writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
+        writer.write(lambda writing: set_checkpoint(writing, SCOPE, "how far", "here"))
 
         def change(writing: WriteTransaction) -> list[str | None]:
             before = writing.checkpoint(SCOPE, "how far")
-            writing.set_checkpoint(SCOPE, "how far", "there")
+            set_checkpoint(writing, SCOPE, "how far", "there")
             others = [writing.checkpoint(SIBLING_SCOPE, "how far"), writing.checkpoint(SCOPE, "how long")]
             return [before, *others, writing.checkpoint(SCOPE, "how far")]
 
@@ -376,7 +378,7 @@ class CheckpointContract:
         write_together(
             writer,
             *(
-                lambda writing, scope=scope, name=name: writing.set_checkpoint(scope, name, f"{scope} {name}")
+                lambda writing, scope=scope, name=name: set_checkpoint(writing, scope, name, f"{scope} {name}")
                 for scope, name in places
             ),
         )
@@ -388,14 +390,14 @@ class CheckpointContract:
     ) -> None:
         def change(writing: WriteTransaction) -> None:
             writing.put(an_event("a"), None)
-            writing.set_checkpoint(SCOPE, "how far", "too far")
+            set_checkpoint(writing, SCOPE, "how far", "too far")
             raise LookupError("in the middle")
 
         with pytest.raises(LookupError):
             writer.write(change)
         assert store.checkpoint(SCOPE, "how far") is None
         (kept,) = put(writer, an_event("a"))
-        writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
+        writer.write(lambda writing: set_checkpoint(writing, SCOPE, "how far", "here"))
         assert gather(store, a_probe()).snapshot.commit == (kept.commit or 0) + 1
 
     @pytest.mark.parametrize(
@@ -403,7 +405,7 @@ class CheckpointContract:
     )
     def test_what_cannot_be_kept_is_refused(self, store: Store, writer: Store, name: str, value: str) -> None:
         with pytest.raises(FieldError):
-            writer.write(lambda writing: writing.set_checkpoint(SCOPE, name, value))
+            writer.write(lambda writing: set_checkpoint(writing, SCOPE, name, value))
         assert store.checkpoint(SCOPE, "name") is None
 
     @affected_by(Variant.SECOND_WRITER)
@@ -412,7 +414,7 @@ class CheckpointContract:
     ) -> None:
         put(writer, a_note("a"), a_note("b"), an_event("theirs", scope=PARENT_SCOPE, shared=True))
         for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE):
-            writer.write(lambda writing, scope=scope: writing.set_checkpoint(scope, "how far", "here"))  # type: ignore[misc]
+            writer.write(lambda writing, scope=scope: set_checkpoint(writing, scope, "how far", "here"))  # type: ignore[misc]
         writer.write(lambda writing: writing.erase(SCOPE, ids("missing", "theirs")))
         assert store.checkpoint(SCOPE, "how far") == "here"
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
@@ -421,7 +423,7 @@ class CheckpointContract:
             "here",
             "here",
         ]
-        writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "again"))
+        writer.write(lambda writing: set_checkpoint(writing, SCOPE, "how far", "again"))
         assert store.checkpoint(SCOPE, "how far") == "again"
 
     @pytest.mark.parametrize("remembers", [True, False])
@@ -431,7 +433,7 @@ class CheckpointContract:
         if remembers:
             put(writer, an_event("a"))
         for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE):
-            writer.write(lambda writing, scope=scope: writing.set_checkpoint(scope, "how far", "here"))  # type: ignore[misc]
+            writer.write(lambda writing, scope=scope: set_checkpoint(writing, scope, "how far", "here"))  # type: ignore[misc]
         erased = writer.write(lambda writing: writing.erase_all(SCOPE))
         assert erased.ids == (("a",) if remembers else ())
         assert [store.checkpoint(scope, "how far") for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE)] == [
@@ -446,7 +448,7 @@ class CheckpointContract:
     def test_a_checkpoint_is_neither_counted_nor_given_away(self, store: Store, writer: Store) -> None:
         put(writer, an_event("a"))
         before, told = store.stats(None, below=True), export_items(store)
-        writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
+        writer.write(lambda writing: set_checkpoint(writing, SCOPE, "how far", "here"))
         after = store.stats(None, below=True)
         assert (after.memories, after.scopes, after.largest) == (before.memories, before.scopes, before.largest)
         assert export_items(store) == told

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from recollect.errors import Conflict
+from recollect.model import changeset
 from recollect.model.context import Use
 from recollect.model.enums import Status
 from recollect.model.memory import Memory, MemoryId
@@ -16,6 +17,7 @@ from recollect.testing.builders import (
     a_note,
     a_probe,
     candidates,
+    count_uses,
     eligible_ids,
     find_candidate,
     find_duplicate,
@@ -90,7 +92,7 @@ class HostileTextContract:
         assert visible_ids(store, SCOPE) == sorted(odd)
         for one in kept:
             assert store.history(SCOPE, one.id) == [one]
-        writer.write(lambda writing: writing.record(SCOPE, ids("a", "ü", '"'), Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, SCOPE, ids("a", "ü", '"'), Use.SERVED, NOW, None))
         assert [id for id, one in zip(odd, store.usage(SCOPE, ids(*odd)), strict=True) if one.served] == ['"', "ü", "a"]
 
     @affected_by(Variant.IN_MEMORY)
@@ -191,7 +193,8 @@ class ConcurrencyContract:
         def live(scope: Scope) -> None:
             for number in range(12):
                 put(writer, a_note(f"{scope} {number}", scope=scope))
-                writer.later(lambda writing: writing.record(scope, ids("team"), Use.SERVED, NOW, None))
+                served = changeset.MemoryUses(scope, tuple(ids("team")), Use.SERVED, NOW)
+                writer.defer(changeset.Changeset(uses=(served,)))
                 own = [f"{scope} {earlier}" for earlier in range(number + 1)]
                 assert visible_ids(store, scope) == sorted([*own, "team"])
 

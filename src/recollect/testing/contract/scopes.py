@@ -5,7 +5,18 @@ from recollect.model.enums import Status
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store
-from recollect.testing.builders import NOW, a_context_record, a_note, a_vote, ids, put, visible_ids
+from recollect.testing.builders import (
+    NOW,
+    a_context_record,
+    a_note,
+    a_vote,
+    add_context,
+    cast_votes,
+    count_uses,
+    ids,
+    put,
+    visible_ids,
+)
 from recollect.testing.contract import Variant, affected_by
 
 ROOT, TEAM, ANA, BEN = map(Scope.parse, ("acme", "acme/team", "acme/team/ana", "acme/team/ben"))
@@ -50,7 +61,7 @@ class ScopeContract:
     ) -> None:
         assert store.scopes(None) == store.scopes(ROOT) == []
         put(writer, a_note("ana", scope=ANA, status=Status.FORGOTTEN), a_note("ben", scope=BEN, shared=True))
-        writer.write(lambda writing: writing.trace(a_context_record("context", scope=TEAM)))
+        writer.write(lambda writing: add_context(writing, a_context_record("context", scope=TEAM)))
         assert store.scopes(None) == store.scopes(TEAM) == [ANA, BEN]
         assert (store.scopes(ANA), store.scopes(Scope.parse("acme/team/an"))) == ([ANA], [])
         writer.write(lambda writing: writing.erase(ANA, ids("ana")))
@@ -102,15 +113,15 @@ class ScopeContract:
 
     def test_the_usage_of_what_is_not_seen_is_that_of_what_does_not_exist(self, store: Store, writer: Store) -> None:
         put(writer, a_note("theirs", scope=BEN), a_note("team", scope=TEAM, shared=True))
-        writer.write(lambda writing: writing.record(BEN, ids("theirs", "team"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: count_uses(writing, BEN, ids("theirs", "team"), Use.SERVED, NOW, None))
         used = Usage(served=1, last_served_at=NOW)
         assert store.usage(ANA, ids("theirs", "missing", "team")) == [NO_USAGE, NO_USAGE, used]
 
     def test_uses_and_votes_count_only_for_what_the_scope_may_see(self, store: Store, writer: Store) -> None:
         put(writer, a_note("theirs", scope=BEN), a_note("team", scope=TEAM, shared=True), a_note("own", scope=TEAM))
         named = ids("theirs", "team", "own", "missing")
-        writer.write(lambda writing: writing.record(ANA, named, Use.SERVED, NOW, None))
-        writer.write(lambda writing: writing.vote(ANA, [a_vote(one) for one in named]))
+        writer.write(lambda writing: count_uses(writing, ANA, named, Use.SERVED, NOW, None))
+        writer.write(lambda writing: cast_votes(writing, ANA, [a_vote(one) for one in named]))
         assert store.usage(BEN, ids("theirs")) == [NO_USAGE]
         assert store.usage(TEAM, ids("own", "team")) == [NO_USAGE, Usage(served=1, helped=1, last_served_at=NOW)]
 
@@ -135,7 +146,7 @@ class ScopeContract:
 
     def test_a_context_is_its_own_scopes_alone(self, store: Store, writer: Store) -> None:
         trace = a_context_record("context", scope=TEAM)
-        writer.write(lambda writing: writing.trace(trace))
+        writer.write(lambda writing: add_context(writing, trace))
         assert store.context(TEAM, "context") == trace
         assert [store.context(scope, "context") for scope in (ROOT, ANA, BEN)] == [None, None, None]
         assert store.context(TEAM, "another") is None
@@ -145,7 +156,7 @@ class ScopeContract:
         self, store: Store, writer: Store
     ) -> None:
         for trace in (a_context_record("ana", scope=ANA), a_context_record("team", scope=TEAM)):
-            writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+            writer.write(lambda writing, trace=trace: add_context(writing, trace))  # type: ignore[misc]
         assert visible_ids(store, ANA) == []
         put(writer, a_note("root", scope=ROOT, shared=True))
         assert visible_ids(store, ANA) == ["root"]

@@ -35,12 +35,17 @@ from recollect.testing.builders import (
     a_note,
     a_probe,
     a_vote,
+    add_context,
+    add_key,
     an_omitted_memory,
     candidates,
+    cast_votes,
+    count_uses,
     find_candidate,
     gather,
     ids,
     put,
+    retract_signs,
     some_replay_inputs,
     write_together,
 )
@@ -52,12 +57,12 @@ MEMORY_ID = MemoryId("a")
 
 def record_use(writer: Store, use: Use, *names: str, at: datetime = NOW) -> None:
     """Record a use of each of these memories."""
-    writer.write(lambda writing: writing.record(SCOPE, ids(*names), use, at, "context"))
+    writer.write(lambda writing: count_uses(writing, SCOPE, ids(*names), use, at, "context"))
 
 
-def cast_votes(writer: Store, *votes: Vote) -> None:
+def vote(writer: Store, *votes: Vote) -> None:
     """Cast these votes in one write."""
-    writer.write(lambda writing: writing.vote(SCOPE, votes))
+    writer.write(lambda writing: cast_votes(writing, SCOPE, votes))
 
 
 class UseContract:
@@ -85,7 +90,7 @@ class UseContract:
     def test_a_use_changes_nothing_of_the_memory(self, store: Store, writer: Store) -> None:
         kept = put(writer, a_note("a"))
         record_use(writer, Use.SERVED, "a")
-        cast_votes(writer, a_vote("a"))
+        vote(writer, a_vote("a"))
         assert store.get(SCOPE, ids("a")) == store.history(SCOPE, MEMORY_ID) == kept
 
     def test_a_new_version_keeps_the_usage(self, store: Store, writer: Store) -> None:
@@ -102,9 +107,9 @@ class UseContract:
         gather(store, a_probe())
         write_together(
             writer,
-            lambda writing: writing.record(SCOPE, ids("a", "b"), Use.SERVED, NOW + DAY, None),
+            lambda writing: count_uses(writing, SCOPE, ids("a", "b"), Use.SERVED, NOW + DAY, None),
             lambda writing: writing.put(a_note("a", text="changed", importance=0.75), None),
-            lambda writing: writing.vote(SCOPE, [a_vote("a")]),
+            lambda writing: cast_votes(writing, SCOPE, [a_vote("a")]),
         )
         found = gather(store, a_probe())
         a, b = find_candidate(found, "a"), find_candidate(found, "b")
@@ -129,7 +134,7 @@ class UseContract:
                 record_use(writer, use, "a")
         for use in (Use.SERVED, Use.ECHOED, *SIGN_USES):
             with pytest.raises(FieldError, match="helped"):
-                cast_votes(writer, a_vote("a", use))
+                vote(writer, a_vote("a", use))
         assert store.usage(SCOPE, ids("a")) == [NO_USAGE]
 
 
@@ -138,9 +143,7 @@ class VoteContract:
 
     def test_votes_are_counted_by_what_they_say(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
-        cast_votes(
-            writer, a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED, by="cleo"), a_vote("b", Use.MISLED)
-        )
+        vote(writer, a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED, by="cleo"), a_vote("b", Use.MISLED))
         assert store.usage(SCOPE, ids("a", "b")) == [Usage(helped=2, misled=1), Usage(misled=1)]
         found = gather(store, a_probe())
         assert [find_candidate(found, id).usefulness for id in "ab"] == [(2 + 1) / (2 + 1 + 2), (0 + 1) / (0 + 1 + 2)]
@@ -148,27 +151,25 @@ class VoteContract:
     @affected_by(Variant.SECOND_WRITER)
     def test_a_vote_again_in_the_same_context_replaces_the_first(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        cast_votes(writer, a_vote("a"))
-        cast_votes(writer, a_vote("a", Use.MISLED, at=NOW + DAY))
+        vote(writer, a_vote("a"))
+        vote(writer, a_vote("a", Use.MISLED, at=NOW + DAY))
         assert store.usage(SCOPE, ids("a")) == [Usage(misled=1)]
-        cast_votes(writer, a_vote("a", at=NOW - DAY))
+        vote(writer, a_vote("a", at=NOW - DAY))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=1)]
 
     def test_votes_in_other_contexts_and_by_others_stand_beside_it(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        cast_votes(writer, a_vote("a"), a_vote("a", context="another"), a_vote("a", by="ben"))
+        vote(writer, a_vote("a"), a_vote("a", context="another"), a_vote("a", by="ben"))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=3)]
 
     def test_of_one_principal_only_the_newest_few_votes_on_a_memory_count(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         for number in range(MAX_COUNTED_VOTES + 2):
             use = Use.MISLED if number < 3 else Use.HELPED
-            cast_votes(
-                writer, a_vote("a", use, context=f"{number}", at=NOW + number * DAY), a_vote("b", context=f"{number}")
-            )
+            vote(writer, a_vote("a", use, context=f"{number}", at=NOW + number * DAY), a_vote("b", context=f"{number}"))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES - 1, misled=1)]
         assert store.usage(SCOPE, ids("b")) == [Usage(helped=MAX_COUNTED_VOTES)]
-        cast_votes(writer, a_vote("a", by="ben"))
+        vote(writer, a_vote("a", by="ben"))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES, misled=1)]
 
     @affected_by(Variant.SECOND_WRITER)
@@ -177,19 +178,19 @@ class VoteContract:
     ) -> None:
         put(writer, a_note("a"))
         ahead = NOW + 365 * DAY
-        cast_votes(writer, *(a_vote("a", context=f"{number}", at=ahead) for number in range(MAX_COUNTED_VOTES)))
-        cast_votes(writer, a_vote("a", Use.MISLED, context="after", at=NOW))
+        vote(writer, *(a_vote("a", context=f"{number}", at=ahead) for number in range(MAX_COUNTED_VOTES)))
+        vote(writer, a_vote("a", Use.MISLED, context="after", at=NOW))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES - 1, misled=1)]
-        cast_votes(writer, a_vote("a", Use.MISLED, context="0", at=NOW), a_vote("a", context="before", at=NOW - DAY))
+        vote(writer, a_vote("a", Use.MISLED, context="0", at=NOW), a_vote("a", context="before", at=NOW - DAY))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES - 2, misled=2)]
 
     def test_a_principal_has_no_more_say_by_repeating_it(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"), a_note("c"))
-        cast_votes(writer, *(a_vote("a", at=NOW + number * DAY) for number in range(200)))
+        vote(writer, *(a_vote("a", at=NOW + number * DAY) for number in range(200)))
         assert store.usage(SCOPE, ids("a")) == [Usage(helped=1)]
-        cast_votes(writer, *(a_vote("b", context=f"{number}", at=NOW + number * DAY) for number in range(50)))
+        vote(writer, *(a_vote("b", context=f"{number}", at=NOW + number * DAY) for number in range(50)))
         assert store.usage(SCOPE, ids("b")) == [Usage(helped=MAX_COUNTED_VOTES)]
-        cast_votes(writer, *(a_vote("c", use, by=name) for use, name in ((Use.HELPED, "ana"), (Use.MISLED, "ben"))))
+        vote(writer, *(a_vote("c", use, by=name) for use, name in ((Use.HELPED, "ana"), (Use.MISLED, "ben"))))
         found = gather(store, a_probe())
         assert [find_candidate(found, id).usefulness for id in "abc"] == [2 / 3, 6 / 7, 2 / 4]
 
@@ -202,12 +203,12 @@ class VoteContract:
             a_context_record("two", "a"),
             a_context_record("theirs", "a", scope=below),
         ):
-            writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+            writer.write(lambda writing, trace=trace: add_context(writing, trace))  # type: ignore[misc]
         first, second = a_vote("b", Use.MISLED, context="one"), a_vote("b", context="one", at=NOW + DAY)
         others = [a_vote("b", context="one", by="ben"), a_vote("a", context="one"), a_vote("a", context="two")]
-        cast_votes(writer, first, *others, second, a_vote("a", context="unknown"))
+        vote(writer, first, *others, second, a_vote("a", context="unknown"))
         theirs = a_vote("a", context="theirs", by="below")
-        writer.write(lambda writing: writing.vote(below, [theirs, a_vote("mine", context="theirs")]))
+        writer.write(lambda writing: cast_votes(writing, below, [theirs, a_vote("mine", context="theirs")]))
         ben, on_a, in_two = others
         assert store.votes(SCOPE, ["two", "one", "one", "nowhere", "theirs"]) == [on_a, second, ben, in_two]
         assert store.votes(SCOPE, ["two"]) == [in_two]
@@ -228,7 +229,7 @@ class IdempotencyKeyContract:
         put(writer, a_note("a"))
         for verdict in SAMPLE_VERDICTS:
             kept = a_key("key", verdict=verdict)
-            writer.write(lambda writing, kept=kept: writing.keep(kept))  # type: ignore[misc]
+            writer.write(lambda writing, kept=kept: add_key(writing, kept))  # type: ignore[misc]
             assert find_key(store, writer, "key") == kept
         elsewhere = [find_key(store, writer, "key", path) for path in ("acme", "acme/ana/below", "acme/ben")]
         assert elsewhere == [None, None, None]
@@ -237,7 +238,7 @@ class IdempotencyKeyContract:
     def test_a_key_used_again_is_known_by_what_was_said_last(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         second = a_key("key", body="else", memory=MemoryId("b"), at=NOW + DAY)
-        write_together(writer, lambda writing: writing.keep(a_key("key")), lambda writing: writing.keep(second))
+        write_together(writer, lambda writing: add_key(writing, a_key("key")), lambda writing: add_key(writing, second))
         assert find_key(store, writer, "key") == second
 
     def test_a_key_is_forgotten_when_another_of_its_scope_is_kept_more_than_thirty_days_later(
@@ -245,15 +246,15 @@ class IdempotencyKeyContract:
     ) -> None:
         put(writer, a_note("a"))
         first = a_key("first")
-        writer.write(lambda writing: writing.keep(first))
-        writer.write(lambda writing: writing.keep(a_key("second", at=NOW + IDEMPOTENCY_KEY_LIFETIME)))
+        writer.write(lambda writing: add_key(writing, first))
+        writer.write(lambda writing: add_key(writing, a_key("second", at=NOW + IDEMPOTENCY_KEY_LIFETIME)))
         assert find_key(store, writer, "first") == first
         later = NOW + IDEMPOTENCY_KEY_LIFETIME + timedelta(microseconds=1)
         put(writer, a_note("b", scope=Scope.parse("acme/ben")))
         of_ben = a_key("third", memory=MemoryId("b"), at=later, scope=Scope.parse("acme/ben"))
-        writer.write(lambda writing: writing.keep(of_ben))
+        writer.write(lambda writing: add_key(writing, of_ben))
         assert find_key(store, writer, "first") == first, "another's clock says nothing here"
-        writer.write(lambda writing: writing.keep(a_key("third", at=later)))
+        writer.write(lambda writing: add_key(writing, a_key("third", at=later)))
         assert find_key(store, writer, "first") is None
         assert find_key(store, writer, "second") is not None
 
@@ -289,12 +290,12 @@ class ContextRecordContract:
             excluded={"gate:relevance": 3, "limit": 9},
             marker="m-1",
         )
-        writer.write(lambda writing: writing.trace(trace))
+        writer.write(lambda writing: add_context(writing, trace))
         assert store.context(SCOPE, "context") == trace
 
     def test_many_traces_are_told_apart(self, store: Store, writer: Store) -> None:
         for number in range(5):
-            writer.later(lambda writing, number=number: writing.trace(a_context_record(f"{number}", f"m{number}")))  # type: ignore[misc]
+            writer.defer(changeset.Changeset(contexts=(a_context_record(f"{number}", f"m{number}"),)))
         writer.flush()
         assert [store.context(SCOPE, f"{number}") for number in range(5)] == [
             a_context_record(f"{number}", f"m{number}") for number in range(5)
@@ -305,7 +306,7 @@ class ContextRecordContract:
             "context", "a", making=some_replay_inputs(items=3, reserves={"fact": 40}), elsewhere=True
         )
         bare = a_context_record("bare", making=some_replay_inputs(encoder=None, directions=None, text=None))
-        write_together(writer, lambda writing: writing.trace(made), lambda writing: writing.trace(bare))
+        write_together(writer, lambda writing: add_context(writing, made), lambda writing: add_context(writing, bare))
         assert [store.context(SCOPE, one.id) for one in (made, bare)] == [made, bare]
 
     def test_the_contexts_of_a_scope_are_given_by_when_they_were_made(self, store: Store, writer: Store) -> None:
@@ -315,7 +316,7 @@ class ContextRecordContract:
             for id, days in (("c", 1), ("b", 0), ("a", 1), ("d", -1))
         ]
         for trace in (below, *kept, a_context_record("above", scope=Scope.parse("acme"))):
-            writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
+            writer.write(lambda writing, trace=trace: add_context(writing, trace))  # type: ignore[misc]
         assert [one.id for one in store.contexts(SCOPE)] == ["d", "b", "a", "c"]
         assert list(store.contexts(below.scope)) == [below]
         assert list(store.contexts(Scope.parse("acme/an"))) == []
@@ -323,14 +324,14 @@ class ContextRecordContract:
     @affected_by(Variant.IN_MEMORY)
     def test_however_many_contexts_there_are_each_is_given_once(self, store: Store, writer: Store) -> None:
         names = [f"{number:04}" for number in range(1_201)]
-        write_together(writer, *(lambda writing, id=id: writing.trace(a_context_record(id)) for id in names))
+        write_together(writer, *(lambda writing, id=id: add_context(writing, a_context_record(id)) for id in names))
         assert [one.id for one in store.contexts(SCOPE)] == names
 
     @affected_by(Variant.SECOND_WRITER)
     def test_what_is_erased_is_in_no_context_any_more_nor_in_a_sum(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"), a_note("c"))
         trace = a_context_record("context", "a", "b", omitted=(an_omitted_memory("c"),), making=some_replay_inputs())
-        writer.write(lambda writing: writing.trace(trace))
+        writer.write(lambda writing: add_context(writing, trace))
         writer.write(lambda writing: writing.erase(SCOPE, ids("c")))
         assert store.context(SCOPE, "context") == replace(trace, omitted=())
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
@@ -345,12 +346,12 @@ FIRST_ID, SECOND_ID = MemoryId("a"), MemoryId("b")
 
 def record_context(writer: Store, id: str, *packed: str, scope: Scope = SCOPE) -> None:
     """Store the record of a context."""
-    writer.write(lambda writing: writing.trace(a_context_record(id, *packed, scope=scope)))
+    writer.write(lambda writing: add_context(writing, a_context_record(id, *packed, scope=scope)))
 
 
 def record_sign(writer: Store, use: Use, *names: str, context: str = "context", scope: Scope = SCOPE) -> None:
     """Record a sign for each of these memories in a context."""
-    writer.write(lambda writing: writing.record(scope, ids(*names), use, NOW, context))
+    writer.write(lambda writing: count_uses(writing, scope, ids(*names), use, NOW, context))
 
 
 class ImplicitFeedbackContract:
@@ -374,7 +375,7 @@ class ImplicitFeedbackContract:
     @affected_by(Variant.SECOND_WRITER)
     def test_a_sign_moves_nothing_that_is_ranked_by(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
-        writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a")]))
+        writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("a")]))
         before = candidates(gather(store, a_probe("what a says")))
         for use in sorted(SIGN_USES):
             record_sign(writer, use, "a", "b")
@@ -386,7 +387,7 @@ class ImplicitFeedbackContract:
         put(writer, a_note("a"))
         for use in sorted(SIGN_USES):
             with pytest.raises(FieldError, match=f"'context': is missing; '{use.value}' is counted once per context"):
-                writer.write(lambda writing, use=use: writing.record(SCOPE, ids("a"), use, NOW, None))  # type: ignore[misc]
+                writer.write(lambda writing, use=use: count_uses(writing, SCOPE, ids("a"), use, NOW, None))  # type: ignore[misc]
         assert store.usage(SCOPE, ids("a")) == [NO_USAGE]
 
     @affected_by(Variant.SECOND_WRITER)
@@ -432,7 +433,7 @@ class ImplicitFeedbackContract:
             return [writing.context(SCOPE, "context"), writing.context(CHILD_SCOPE, "context"), *known]
 
         def change(writing: WriteTransaction) -> list[object]:
-            writing.trace(a_context_record("new", "a"))
+            add_context(writing, a_context_record("new", "a"))
             return look(writing)
 
         record_context(writer, "context", "a")
@@ -475,7 +476,7 @@ class ImplicitFeedbackContract:
         record_sign(writer, Use.QUOTED, "a")
 
         def retract(use: Use, *names: str, scope: Scope = SCOPE) -> None:
-            writer.write(lambda writing: writing.retract(scope, ids(*names), use, "context"))
+            writer.write(lambda writing: retract_signs(writing, scope, ids(*names), use, "context"))
 
         retract(Use.FOLLOWED, "a", "b", scope=SIBLING_SCOPE)
         retract(Use.QUOTED, "b", "missing")
@@ -491,14 +492,14 @@ class ImplicitFeedbackContract:
     def test_only_a_sign_is_taken_back(self, writer: Store) -> None:
         put(writer, a_note("a"))
         with pytest.raises(FieldError, match="'served' is not allowed here; use followed or quoted"):
-            writer.write(lambda writing: writing.retract(SCOPE, [FIRST_ID], Use.SERVED, "context"))
+            writer.write(lambda writing: retract_signs(writing, SCOPE, [FIRST_ID], Use.SERVED, "context"))
 
     def test_a_use_beside_a_sign_is_counted_each_time(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         write_together(
             writer,
-            lambda writing: writing.record(SCOPE, [FIRST_ID, FIRST_ID], Use.SERVED, NOW, "context"),
-            lambda writing: writing.record(SCOPE, [FIRST_ID, FIRST_ID], Use.QUOTED, NOW, "context"),
+            lambda writing: count_uses(writing, SCOPE, [FIRST_ID, FIRST_ID], Use.SERVED, NOW, "context"),
+            lambda writing: count_uses(writing, SCOPE, [FIRST_ID, FIRST_ID], Use.QUOTED, NOW, "context"),
         )
         (usage,) = store.usage(SCOPE, [FIRST_ID])
         assert usage == replace(NO_USAGE, served=2, quoted=1, last_served_at=NOW)
