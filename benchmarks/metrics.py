@@ -244,7 +244,7 @@ class Counter:
 
 _ABOUT_DATA = re.compile(r"(?:\s*--.*\n)*\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b", re.IGNORECASE)
 
-_BUILD_FROM_ROW = Memory.stored.__func__.__code__  # type: ignore[attr-defined]  # a class method's function
+_BUILD_FROM_ROW = Memory.from_stored.__func__.__code__  # type: ignore[attr-defined]  # a class method's function
 """Every memory that is read from a row is made by this code."""
 
 

@@ -160,8 +160,8 @@ class WriteTransaction(Protocol):
         """Read like `Store.timeline`; the result stays valid until this transaction ends."""
         ...
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        """Read like `Store.touched`; the result stays valid until this transaction ends."""
+    def changed_dates(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+        """Read like `Store.changed_dates`; the result stays valid until this transaction ends."""
         ...
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
@@ -294,7 +294,7 @@ class Store(Protocol):
         """
         ...
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    def changed_dates(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         """Return the times of the scope's own records of a level that changed after a commit.
 
         The times are distinct and sorted, and include records in every status. The second value is the last of the
@@ -436,7 +436,7 @@ class StoreImport(Protocol):
         """Store the next items in one transaction."""
         ...
 
-    def received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
+    def read_received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
         """Return everything received so far, like `Store.export`. Read it to the end, or close it."""
         ...
 

@@ -83,7 +83,7 @@ def everything(engine: recollect.Engine, scope: str = ANA) -> dict[str, tuple[Me
     found = engine.memories(scope=scope, statuses=tuple(Status))
     ranking = engine.search("User works for Samsung as a designer", scope=scope, profile="salience", limit=1_000)
     scores = {one.memory.id: float(one.score) for one in ranking}
-    return {one.id: (one.changed(recorded_at=None, commit=None), scores.get(one.id, 0.0)) for one in found}
+    return {one.id: (one.with_changes(recorded_at=None, commit=None), scores.get(one.id, 0.0)) for one in found}
 
 
 def active(engine: recollect.Engine, scope: str = ANA) -> set[str]:

@@ -52,7 +52,7 @@ def all_of(engine: recollect.Engine, scope: str = ANA) -> dict[str, Memory]:
 
 def states(engine: recollect.Engine, scope: str = ANA) -> dict[str, Memory]:
     """The same but for what only the store says of a version."""
-    return {id: one.changed(recorded_at=None, commit=None) for id, one in all_of(engine, scope).items()}
+    return {id: one.with_changes(recorded_at=None, commit=None) for id, one in all_of(engine, scope).items()}
 
 
 def recalled(engine: recollect.Engine, **given: Any) -> list[str]:
@@ -549,7 +549,7 @@ def test_a_purge_forgets_what_its_preview_shows_and_nothing_else(memory: recolle
         curator.purge("letter-7", scope=ANA)
     assert done.run is not None
     curator.undo(done.run, scope=ANA)
-    assert states(memory) == {id: one.changed(recorded_at=None, commit=None) for id, one in before.items()}
+    assert states(memory) == {id: one.with_changes(recorded_at=None, commit=None) for id, one in before.items()}
     assert (repr(preview), repr(done)) == (
         "<Purge of 3 memories of acme/ana from letter-7, preview>",
         f"<Purge of 3 memories of acme/ana from letter-7, run {done.run}>",
@@ -627,7 +627,7 @@ def test_what_was_not_there_before_is_forgotten_and_an_undo_is_undone(
     after = states(memory)
     undone = curator.undo(run_of(lisbon), scope=ANA)
     assert recalled(memory) == [PORTO]
-    assert states(memory)[porto.id] == porto.changed(recorded_at=None, commit=None)
+    assert states(memory)[porto.id] == porto.with_changes(recorded_at=None, commit=None)
     gone = memory.get(lisbon.id, scope=ANA)
     assert (gone.status, gone.remark) == (recollect.Status.FORGOTTEN, "undone")
     with pytest.raises(recollect.Conflict, match="was already undone by run"):

@@ -632,7 +632,7 @@ def test_a_plan_lets_go_of_what_teaches_least_and_can_be_undone(target: str, clo
         memory.undo(run)
         for one in records(memory, Level.EPISODE):
             then = before[one.id]
-            assert one == then.recorded(one.recorded_at or BEGAN, one.commit or 0)
+            assert one == then.with_commit(one.recorded_at or BEGAN, one.commit or 0)
 
 
 def test_by_the_form_that_can_tell_what_failed_wholly_goes(target: str) -> None:

@@ -87,7 +87,7 @@ def test_erasing_one_of_several_lets_those_hold_again_that_were_recalled_through
     assert (erasure.restored, erasure.made_of) == (tuple(sorted(ids[:-1])), ())
     for was in before:
         now = anywhere.get(was.id, scope=ANA)
-        assert now.changed(commit=was.commit, recorded_at=was.recorded_at) == was
+        assert now.with_changes(commit=was.commit, recorded_at=was.recorded_at) == was
     assert {one.memory.text for one in anywhere.search("tea at breakfast", scope=ANA, limit=2)} == set(OTHERS)
     every = anywhere.memories(scope=ANA, statuses=tuple(Status))
     assert not any(HONEY in one.text for one in every)

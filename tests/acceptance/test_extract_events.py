@@ -242,7 +242,7 @@ def test_what_left_an_index_since_because_it_is_old_or_came_back_is_not_read_aga
     clock.move(DAY)
     store = memory._deps.store  # what prunes vectors writes just this
     for left in [(Index.VECTOR,), (Index.TEXT,), ()]:
-        store.write(lambda writing, left=left: writing.put(event.memory.changed(left=left), None))  # type: ignore[misc]
+        store.write(lambda writing, left=left: writing.put(event.memory.with_changes(left=left), None))  # type: ignore[misc]
         assert memory.timeline.extract_events(scope=ANA).events == 0
     memory.pin(str(event.id), scope=ANA)
     assert memory.timeline.extract_events(scope=ANA).events == 0
@@ -254,7 +254,7 @@ def test_but_if_it_was_never_read_it_is_all_the_same(memory: recollect.Engine, c
     (event,) = memory.observe(told([("Ana", HOTEL)], BEGAN + DAY), scope=ANA)
     clock.move(DAY)
     store = memory._deps.store
-    store.write(lambda writing: writing.put(event.memory.changed(left=(Index.VECTOR,)), None))
+    store.write(lambda writing: writing.put(event.memory.with_changes(left=(Index.VECTOR,)), None))
     assert verdicts(memory.timeline.extract_events(scope=ANA)) == ["Created"]
 
 

@@ -49,7 +49,7 @@ def another(clock: ManualClock) -> recollect.Engine:
 def everything(engine: recollect.Engine) -> dict[str, Memory]:
     """Every memory of the scope, but for what only the store says of a version."""
     found = engine.memories(scope=ANA, statuses=list(recollect.Status))
-    return {one.id: one.changed(recorded_at=None, commit=None) for one in found}
+    return {one.id: one.with_changes(recorded_at=None, commit=None) for one in found}
 
 
 def holding(engine: recollect.Engine, now: datetime) -> list[str]:

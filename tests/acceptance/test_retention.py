@@ -66,7 +66,7 @@ def records(engine: recollect.Engine, *levels: Level) -> list[Memory]:
 def states(engine: recollect.Engine) -> list[Memory]:
     """All that stands, but for when the store took it in."""
     every = engine.memories(scope=ANA, statuses=tuple(recollect.Status))
-    return [one.changed(recorded_at=None, commit=None) for one in every]
+    return [one.with_changes(recorded_at=None, commit=None) for one in every]
 
 
 def best(engine: recollect.Engine, question: str, **given: Any) -> Memory:

@@ -471,7 +471,7 @@ class TestRollingUp:
         file.timeline.rollup(scope=ANA)
         (segment,) = records(file, Level.SEGMENT)
 
-        told_anew = RollupRecord.of(segment.changed(metadata=noted))
+        told_anew = RollupRecord.of(segment.with_changes(metadata=noted))
 
         assert len(told_anew.bullets) == len(RollupRecord.of(segment).bullets)
         assert told_anew.first == segment.created_at

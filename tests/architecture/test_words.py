@@ -106,18 +106,6 @@ PARTICIPLES = frozenset(
 
 VERBS_IN_ED = {"embed"}
 
-OLD_NAMES = {
-    "recollect.compat.observations": {"told"},
-    "recollect.model.memory": {"changed", "recorded", "stored"},
-    "recollect.protocols": {"received", "touched"},
-    "recollect.stores.postgres.store": {"received"},
-    "recollect.stores.sql.reader": {"touched"},
-    "recollect.stores.sql.writer": {"touched"},
-    "recollect.testing.reference_store": {"touched"},
-    "recollect.testing.reference_writer": {"touched"},
-}
-"""Functions of the public API and of the store protocol that keep such a name until these change."""
-
 
 def vague_words(text: str) -> list[str]:
     """The lines of the text that have one of the vague words."""
@@ -160,7 +148,7 @@ def test_sentences_are_plain_american_english() -> None:
 
 def test_no_function_is_named_by_a_participle() -> None:
     found = {name_of(path): set(participles(parsed(path))) for path in modules()}
-    assert {name: odd for name, odd in found.items() if odd} == OLD_NAMES
+    assert {name: odd for name, odd in found.items() if odd} == {}
 
 
 @table("line", ["Whoever asks is told", "nobody reads it", "for somebody else", "# anybody", "whomever it may concern"])

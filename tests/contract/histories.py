@@ -131,7 +131,7 @@ class Write:
     def _change(self, writing: WriteTransaction, id: MemoryId, changes: dict[str, Any]) -> Memory | None:
         """A new version that differs in a few things from the last, where there is one."""
         known = next((one for one in (writing.get(scope, id) for scope in self.land.scopes) if one is not None), None)
-        return None if known is None else writing.put(known.changed(**changes), None)
+        return None if known is None else writing.put(known.with_changes(**changes), None)
 
     def _key(self, writing: WriteTransaction, id: MemoryId, at: timedelta) -> None:
         scope = next((scope for scope in self.land.scopes if writing.get(scope, id) is not None), None)

@@ -95,7 +95,7 @@ def lived(engine: recollect.Engine, scope: str, days: dict[int, int]) -> None:
 
 
 def states(engine: recollect.Engine, scope: str) -> list[Memory]:
-    return [one.changed(recorded_at=None, commit=None) for one in engine.memories(scope=scope)]
+    return [one.with_changes(recorded_at=None, commit=None) for one in engine.memories(scope=scope)]
 
 
 def chosen(records: Sequence[Memory], numbers: Sequence[int]) -> list[Memory]:
@@ -168,7 +168,7 @@ def test_in_any_other_order_runs_are_undone_without_a_gap_or_not_at_all(engine: 
 def test_what_is_made_of_it_tells_a_record_whatever_their_moments_are(engine: recollect.Engine) -> None:
     lived(engine, "acme/ana", {100: 2, 101: 2})
     segments = [one for one in engine.memories(scope="acme/ana") if one.level is Level.SEGMENT]
-    late = [one.changed(created_at=one.created_at + 30 * DAY) for one in segments]  # as an archive may have it
+    late = [one.with_changes(created_at=one.created_at + 30 * DAY) for one in segments]  # as an archive may have it
     engine._deps.store.write(lambda writing: [writing.put(one, None) for one in late])
 
     runs = keeping(engine, retaining(80)).admin.run(Job.REBUILD_INDEX, scope="acme/ana")

@@ -115,7 +115,7 @@ def test_what_a_reader_holds_stays_as_it_is_while_shelves_grow(store: SqliteStor
 def test_a_shelf_of_which_most_is_dead_is_read_anew(store: SqliteStore) -> None:
     notes = [a_note(f"{number:04}") for number in range(1_100)]
     for step in range(6):
-        put(store, *(one.changed(importance=step / 10) for one in notes))
+        put(store, *(one.with_changes(importance=step / 10) for one in notes))
         found = gather(store, a_probe("what 0007 says"))
         assert len(found.rows) == len(notes)
         assert {one.importance for one in candidates(found).values()} == {step / 10}

@@ -198,11 +198,11 @@ def named(store: Store, scope: Scope) -> object:
 def recorded(store: Store, scope: Scope, now: datetime) -> object:
     """The records of the scope, all and some of them, those that changed late, and how far somebody got."""
     some = store.timeline(scope, LEVELS[:1], since=NOW - timedelta(days=3), before=now, statuses=tuple(Status))
-    touched = [store.touched(scope, level, after) for level in LEVELS for after in (0, 2, 5)]
+    touched = [store.changed_dates(scope, level, after) for level in LEVELS for after in (0, 2, 5)]
     checkpoints = [store.checkpoint(scope, name) for name in CHECKPOINTS]
 
     def inside(writing: WriteTransaction) -> list[object]:
-        found: list[object] = [writing.touched(scope, level, 2) for level in LEVELS]
+        found: list[object] = [writing.changed_dates(scope, level, 2) for level in LEVELS]
         return [*found, *(writing.checkpoint(scope, name) for name in CHECKPOINTS)]
 
     told = store.write(inside)
@@ -260,7 +260,7 @@ def large(sort: Sort) -> Iterator[tuple[ReferenceStore, Store]]:
     clock, chance = ManualClock(), Random(7)
     memories = many(chance, sort.many)
     changed = [
-        one.changed(text=f"{one.text} word1", importance=0.9) for one in chance.sample(memories, sort.many // 28)
+        one.with_changes(text=f"{one.text} word1", importance=0.9) for one in chance.sample(memories, sort.many // 28)
     ]
     served = [one.id for one in chance.sample(memories, sort.many // 66)]
     votes = [

@@ -69,7 +69,9 @@ def _items(engine: recollect.Engine) -> dict[str, list[Any]]:
             sections["contexts"].append(_context(engine, item))
             continue
         memory = item.current
-        sections["versions"] += [one.changed(commit=None) if str(one.scope) == BO else one for one, _ in item.versions]
+        sections["versions"] += [
+            one.with_changes(commit=None) if str(one.scope) == BO else one for one, _ in item.versions
+        ]
         sections["vectors"] += [{"memory": memory.id, "text": one.text, "vector": one.vector} for one in item.contents]
         for use in item.uses:
             sections["uses"].append(

@@ -77,7 +77,7 @@ def changes_for(
     if proposal.estimated_importance is not None and isinstance(
         decision, Admit | Supersede | InsertBefore | Quarantine
     ):
-        memory = memory.changed(importance=proposal.estimated_importance)
+        memory = memory.with_changes(importance=proposal.estimated_importance)
     commit_time = max(now, observed_at(memory))  # another writer may have committed since `now` was read
     outcome = _carry_out(decision, proposal, memory, neighbors, policy, commit_time, batch)
     uses = changeset.MemoryUses(memory.scope, (outcome.memory.id,), Use.ECHOED, memory.created_at)
@@ -120,9 +120,9 @@ def _carry_out(
             return Outcome(superseded_verdict(old[-1], memory), state, puts, old[-1])
         case Reactivate(former, position):
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=True)
-            revived = state.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
+            revived = state.with_changes(status=Status.ACTIVE, superseded_by=None, remark=None)
             if revived.topic_key in neighbors.taken_topics:
-                revived = revived.changed(topic_key=None)
+                revived = revived.with_changes(topic_key=None)
             revived, puts = _put_in_place(proposal, revived, former, position, now)
             if position.ended_by is not None and revived.status is not Status.ACTIVE:
                 return Outcome(_outdated_verdict(position.ended_by, memory), revived, puts)
@@ -134,7 +134,7 @@ def _carry_out(
         case Quarantine(reason, other) if other is not None and other.status is Status.QUARANTINED:
             return Outcome(Quarantined(reason, other.id), other)
         case Quarantine(reason, other):
-            state = memory.changed(status=Status.QUARANTINED, remark=reason)
+            state = memory.with_changes(status=Status.QUARANTINED, remark=reason)
             verdict = Quarantined(reason, None if other is None else other.id)
             return Outcome(
                 verdict, state, (changeset.Put(state, proposal.resolve_vector(memory, None), proposal.index),)
@@ -165,7 +165,7 @@ def _put_new(proposal: Proposal, memory: Memory, batch: Container[MemoryId]) -> 
     if similar is None or (proposal.similar_in_batch and similar[0] not in batch):
         verdict: Verdict = Created()
     else:
-        verdict, memory = unindexed_verdict(*similar), memory.changed(indexed=False)
+        verdict, memory = unindexed_verdict(*similar), memory.with_changes(indexed=False)
     return Outcome(verdict, memory, (changeset.Put(memory, proposal.resolve_vector(memory, None), proposal.index),))
 
 
@@ -249,7 +249,7 @@ def next_version(
     kind = kind or former.kind
     at = max(at, known_since(former))
     same_text = text == former.text and fields.get("title", former.title) == former.title
-    return former.changed(
+    return former.with_changes(
         text=text,
         kind=kind,
         importance=max(importances, default=None),

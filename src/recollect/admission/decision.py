@@ -228,7 +228,7 @@ def _decide_repeated_inactive(
         )
     if proposed.trust.less_than(former.trust) or (neighborhood.injection is not None and policy.quarantine.enabled):
         return None
-    state = proposed.changed(id=former.id)
+    state = proposed.with_changes(id=former.id)
     position = _find_position(state, neighborhood.same_subject, policy, neighborhood.statements)
     return None if _find_more_trusted(position, proposed) is not None else Reactivate(former, position)
 
@@ -256,7 +256,7 @@ def _position_of_restated(
     """Return the position of a restated memory among the active ones of its subject."""
     since, until = merge_validity(former, proposed, restated=restated)
     observed = max(observed_at(proposed), observed_at(former))
-    state = proposed.changed(id=former.id, observed_at=observed, valid_from=since, valid_until=until)
+    state = proposed.with_changes(id=former.id, observed_at=observed, valid_from=since, valid_until=until)
     active = [one for one in neighborhood.same_subject if one.status is Status.ACTIVE]
     return _find_position(state, active, policy, neighborhood.statements)
 

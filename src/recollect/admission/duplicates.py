@@ -34,20 +34,20 @@ def match_neighbors(
     if draft.at is None and topic is not None:  # an undated draft is the latest statement
         memory = _dated_no_earlier(memory, known_since(topic))
     if memory.derived_from:
-        memory = memory.changed(trust=_derive_trust(memory, neighbors))
+        memory = memory.with_changes(trust=_derive_trust(memory, neighbors))
     same_text, paraphrases = _split_duplicates(neighbors.duplicates, proposal, neighbors, policy, threshold)
     memory = _combine_lessons(memory, [*same_text, *paraphrases])
     consolidated = [one for one in (*same_text, *paraphrases) if one.status is Status.CONSOLIDATED]
     if memory.trust.less_than(Trust.STATED):  # it may repeat a shared memory
         shared, reworded = _split_duplicates(neighbors.shared_duplicates, proposal, neighbors, policy, threshold)
         trust = lowest_trust([memory.trust, *(one.trust for one in (*shared, *reworded, *consolidated))])
-        memory = memory if trust is memory.trust else memory.changed(trust=trust)
+        memory = memory if trust is memory.trust else memory.with_changes(trust=trust)
     if draft.subject is None and memory.kind is not Kind.EVENT and not proposal.is_verbatim:
         # duplicates have the same subject
         candidates = [topic] if topic is not None else [*same_text, *paraphrases]
         subjects = (one.subject for one in candidates if one.subject and not one.trust.less_than(memory.trust))
         subject = next(subjects, None)
-        memory = memory if subject in (None, memory.subject) else memory.changed(subject=subject)
+        memory = memory if subject in (None, memory.subject) else memory.with_changes(subject=subject)
     begin = effective_from(memory)
     same_subject = [one for one in neighbors.same_subject.get(memory.subject or "", ()) if not one.ended_by(begin)]
     if draft.at is None and draft.valid_from is None:
@@ -74,14 +74,14 @@ def as_before_forgotten(memory: Memory, neighbors: changeset.Neighbors) -> Memor
     before = neighbors.before_forgotten.get(memory.id)
     if before is None or before.status is not Status.QUARANTINED:
         return memory
-    return memory.changed(status=before.status, remark=before.remark)
+    return memory.with_changes(status=before.status, remark=before.remark)
 
 
 def _dated_no_earlier(memory: Memory, since: datetime) -> Memory:
     """Return the memory; if it is dated before `since`, it gets that date."""
     if memory.created_at >= since:
         return memory
-    return memory.changed(created_at=since, observed_at=since, updated_at=since)
+    return memory.with_changes(created_at=since, observed_at=since, updated_at=since)
 
 
 def _split_duplicates(
@@ -121,7 +121,7 @@ def _combine_lessons(memory: Memory, duplicates: Sequence[Memory]) -> Memory:
         return memory
     if memory.trust.less_than(earlier.trust) or is_said_firsthand(memory, earlier):
         return memory
-    return memory.changed(
+    return memory.with_changes(
         trust=earlier.trust,
         tags=tuple(dict.fromkeys([*earlier.tags, *memory.tags]))[:MAX_LIST_ITEMS],
         confidence=max(earlier.confidence or 0.0, memory.confidence or 0.0),

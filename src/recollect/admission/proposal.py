@@ -117,7 +117,7 @@ class Proposal:
 
     def with_title(self, title: str | None) -> "Proposal":
         """Return the proposal with the index entry and the embedded text that it has under this title."""
-        titled = self.memory if title == self.memory.title else self.memory.changed(title=title)
+        titled = self.memory if title == self.memory.title else self.memory.with_changes(title=title)
         return replace(
             self,
             index=self.index if self.index.describes(titled) else index_memory(titled),
@@ -186,4 +186,4 @@ def _build_memory(draft: Draft, policy: AdmissionPolicy, id: MemoryId, at: datet
         metadata=draft.metadata or {},
     )
     subject = read_subject(memory, policy) if memory.subject is None else None
-    return memory if subject is None else memory.changed(subject=subject)
+    return memory if subject is None else memory.with_changes(subject=subject)

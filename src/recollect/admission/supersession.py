@@ -35,7 +35,7 @@ def end_memory(old: Memory, successor: Memory, now: datetime, ended_at: datetime
     # a successor without a start began when it was observed, even if the clock went back
     began = ended_at is None and successor.valid_from is None
     status = Status.SUPERSEDED if began or end <= now else old.status
-    return old.changed(status=status, superseded_by=successor.id, valid_until=until)
+    return old.with_changes(status=status, superseded_by=successor.id, valid_until=until)
 
 
 def place_in_subject(state: Memory, position: SubjectPosition, now: datetime) -> tuple[Memory, tuple[Memory, ...]]:
@@ -46,7 +46,7 @@ def place_in_subject(state: Memory, position: SubjectPosition, now: datetime) ->
     if not position.ends or state.status is not Status.ACTIVE:
         return state, ended
     importances = [one.importance for one in (*position.ends, state) if one.importance is not None]
-    return state.changed(importance=max(importances, default=None)), ended
+    return state.with_changes(importance=max(importances, default=None)), ended
 
 
 def superseded_verdict(old: Memory, memory: Memory) -> Superseded:

@@ -111,7 +111,7 @@ class ObservationMemory:
             is_new=started.new,
             sessions_context=tuple(_to_session_record(one) for one in started.earlier),
             memories=tuple(
-                KnownObservation(**_compact_fields(one.memory), score=ContextScore.told(one.explanation))
+                KnownObservation(**_compact_fields(one.memory), score=ContextScore.from_explanation(one.explanation))
                 for one in started.memories
             ),
         )
@@ -176,7 +176,8 @@ class ObservationMemory:
         )
         self._engine.contexts.count_served(ranking, scope=as_scope(user_id))
         return tuple(
-            FoundObservation(**_compact_fields(one.memory), score=SearchScore.told(one.explanation)) for one in ranking
+            FoundObservation(**_compact_fields(one.memory), score=SearchScore.from_explanation(one.explanation))
+            for one in ranking
         )
 
     def mem_get_observation(self, user_id: str, observation_id: str) -> Observation:

@@ -90,12 +90,12 @@ class SearchScore(_ObservationScore, frozen=True):
         now: datetime | None = None,
     ) -> Self:
         """Score an observation by the `search` profile; `None` means unknown, or no match at all."""
-        return cls.told(
+        return cls.from_explanation(
             _explain(SEARCH_PROFILE, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
         )
 
     @classmethod
-    def told(cls, explanation: Explanation) -> Self:
+    def from_explanation(cls, explanation: Explanation) -> Self:
         """Take the score from an explanation by the `search` profile."""
         return cls(
             value=explanation.score,
@@ -124,10 +124,12 @@ class ContextScore(_ObservationScore, frozen=True):
         now: datetime | None = None,
     ) -> Self:
         """Score an observation by the `session` profile; `None` means unknown."""
-        return cls.told(_explain(SESSION_PROFILE, now, updated_at=updated_at, revision_count=revision_count, type=type))
+        return cls.from_explanation(
+            _explain(SESSION_PROFILE, now, updated_at=updated_at, revision_count=revision_count, type=type)
+        )
 
     @classmethod
-    def told(cls, explanation: Explanation) -> Self:
+    def from_explanation(cls, explanation: Explanation) -> Self:
         """Take the score from an explanation by the `session` profile."""
         return cls(
             value=explanation.score,

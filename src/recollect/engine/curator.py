@@ -44,7 +44,9 @@ class Curator:
         """Set the importance of a memory, higher or lower than before; `None` makes it unknown."""
         weight = None if importance is None else validation.require_fraction("importance", importance)
         change = "of unknown importance" if weight is None else f"of importance {weight:g}"
-        return _change_memory(self._get_deps(), as_scope(scope), id, lambda one: one.changed(importance=weight), change)
+        return _change_memory(
+            self._get_deps(), as_scope(scope), id, lambda one: one.with_changes(importance=weight), change
+        )
 
     def merge(
         self,
@@ -129,14 +131,14 @@ def _change_memory(
 def _quarantine(memory: Memory, reason: str) -> Memory:
     if memory.status not in (*_RECALLABLE_STATUSES, Status.QUARANTINED):
         raise Conflict(f"memory {show(memory.id)} is {memory.status.value} and is not recalled; nothing to quarantine")
-    return memory.changed(status=Status.QUARANTINED, remark=reason)
+    return memory.with_changes(status=Status.QUARANTINED, remark=reason)
 
 
 def _vouch(memory: Memory) -> Memory:
     """Mark a memory as vouched for; a remark that it already has stays."""
     if memory.trust is Trust.VOUCHED:
         return memory
-    return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_REMARK if memory.remark is None else memory.remark)
+    return memory.with_changes(trust=Trust.VOUCHED, remark=VOUCHED_REMARK if memory.remark is None else memory.remark)
 
 
 def _supersede(deps: Dependencies, scope: Scope, old: str, by: str, ended_at: datetime | None) -> Receipt:
@@ -195,7 +197,7 @@ def _make_purge(scope: Scope, source: str, memories: Iterable[Memory]) -> Purge:
 
 def _forget_purged(writing: WriteTransaction, purge: Purge) -> Purge:
     remark = f"purged: source {purge.source}"
-    states = [one.changed(status=Status.FORGOTTEN, remark=remark) for one in purge.memories]
+    states = [one.with_changes(status=Status.FORGOTTEN, remark=remark) for one in purge.memories]
     memories = tuple(writing.put(state, None) for state in states)
     return Purge(scope=purge.scope, source=purge.source, memories=memories, run=writing.commit)
 

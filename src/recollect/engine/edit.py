@@ -149,7 +149,7 @@ def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memor
     )
     if revised.valid_from is not None or since <= changes.known_since(revised):
         return revised
-    return revised.changed(observed_at=since, updated_at=since)
+    return revised.with_changes(observed_at=since, updated_at=since)
 
 
 def _find_contradicted(
@@ -219,7 +219,7 @@ def forget(deps: Dependencies, scope: Scope, id: str, caller: Provenance | None)
         objection = None if caller is None else _find_forget_objection(former, caller, deps.policy)
         if objection is not None:
             return Receipt(former.id, Refused(objection), former)
-        stored = writing.put(former.changed(status=Status.FORGOTTEN), None)
+        stored = writing.put(former.with_changes(status=Status.FORGOTTEN), None)
         return Receipt(stored.id, Changed(stored.status.value), stored)
 
     return write_change(deps, scope, id, change)
@@ -245,7 +245,7 @@ def set_pinned(deps: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Re
         if former.pinned is pinned:
             return Receipt(former.id, Unchanged(), former)
         salience = rate_salience(former.text, former.kind, pinned=pinned, policy=deps.policy.salience)
-        stored = writing.put(former.changed(pinned=pinned, salience=salience), None)
+        stored = writing.put(former.with_changes(pinned=pinned, salience=salience), None)
         return Receipt(stored.id, Changed("pinned" if pinned else "unpinned"), stored)
 
     return write_change(deps, scope, id, change)
@@ -261,7 +261,7 @@ def hold(deps: Dependencies, seen: Memory, until: datetime) -> Receipt:
         if changed or former.superseded_by is not None or former.valid_until == until:
             return Receipt(former.id, Unchanged(), former)
         validation.require_validity_period(former.valid_from, until)
-        stored = writing.put(former.changed(valid_until=until), None)
+        stored = writing.put(former.with_changes(valid_until=until), None)
         return Receipt(stored.id, Changed(f"valid until {until.isoformat()}"), stored)
 
     return write_change(deps, seen.scope, seen.id, change)
@@ -354,7 +354,7 @@ def _build_revised(former: Memory, revision: Revision, now: datetime, policy: Ad
     revised = changes.next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **fields)
     if revised.searched_text == former.searched_text or former.subject != supersession.read_subject(former, policy):
         return revised
-    return revised.changed(
+    return revised.with_changes(
         subject=supersession.read_subject(revised, policy)
     )  # the former subject was read from the former text
 
@@ -388,7 +388,7 @@ def _derive_reworded_trust(former: Memory, provenance: Provenance) -> dict[str, 
 def _is_unchanged(revised: Memory, former: Memory) -> bool:
     """Return whether the revision only repeats the memory."""
     bookkeeping = ("observed_at", "updated_at", "revisions", "salience")
-    return revised.changed(**{name: getattr(former, name) for name in bookkeeping}) == former
+    return revised.with_changes(**{name: getattr(former, name) for name in bookkeeping}) == former
 
 
 def restore(deps: Dependencies, scope: Scope, id: str) -> Receipt:
@@ -407,11 +407,11 @@ def restore(deps: Dependencies, scope: Scope, id: str) -> Receipt:
             raise Conflict(f"memory {show(former.id)} is quarantined; only an operator may release it")
         if former.status is Status.FORGOTTEN:
             prior = load_prior_version(writing, former, {Status.FORGOTTEN})
-            restored = former.changed(status=prior.status, remark=prior.remark)
+            restored = former.with_changes(status=prior.status, remark=prior.remark)
             return _put_among_rivals(writing, restored, now, find_rivals(writing, restored, deps.policy))
         if former.status in (Status.SUPERSEDED, Status.ACTIVE):
             return _reinstate(deps, writing, former, now)
-        restored = former.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
+        restored = former.with_changes(status=Status.ACTIVE, superseded_by=None, remark=None)
         return _put_among_rivals(writing, restored, now, find_rivals(writing, restored, deps.policy))
 
     return write_change(deps, scope, id, change)
@@ -431,7 +431,7 @@ def release(deps: Dependencies, scope: Scope, id: str) -> Receipt:
                 f"memory {show(former.id)} is {former.status.value}; only a quarantined memory can be released"
             )
         prior = load_prior_version(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
-        released = former.changed(status=prior.status, remark=prior.remark)
+        released = former.with_changes(status=prior.status, remark=prior.remark)
         topic = writing.neighbors(changeset.NeighborQuery(scope=scope, topic_key=released.topic_key)).topic
         rivals = find_rivals(writing, released, deps.policy)
         if topic is not None and topic.id != released.id:
@@ -458,7 +458,7 @@ def _put_among_rivals(writing: WriteTransaction, memory: Memory, now: datetime, 
 def _reinstate(deps: Dependencies, writing: WriteTransaction, former: Memory, now: datetime) -> Receipt:
     """Undo the replacement of a memory: it is valid again, and its replacement is ended."""
     until = _find_original_end(writing, former)
-    restored = former.changed(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
+    restored = former.with_changes(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
     successor = None if former.superseded_by is None else writing.get(former.scope, former.superseded_by)
     rivals = [*find_rivals(writing, restored, deps.policy), *([] if successor is None else [successor])]
     ended = {one.id: one for one in rivals if one.status is Status.ACTIVE}
@@ -491,7 +491,7 @@ def load_prior_version(writing: WriteTransaction, memory: Memory, statuses: Coll
     while version.status in statuses:
         earlier = writing.version(version.scope, version.id, before=version.commit or 0)
         if earlier is None:
-            return memory.changed(status=Status.ACTIVE, remark=None)
+            return memory.with_changes(status=Status.ACTIVE, remark=None)
         version, _ = earlier
     return version
 

@@ -326,7 +326,7 @@ def _end_episode(
         record_success(
             writing, episode.scope, [*filter_known_contexts(writing, episode.scope, contexts), *draft.contexts], now
         )
-    state = episode.changed(
+    state = episode.with_changes(
         metadata=build_outcome_metadata(episode.metadata, outcome, draft.contexts),
         updated_at=outcome.at,
         trust=lowest_trust([episode.trust, TRUST_BY_PROVENANCE[draft.provenance], *(one.trust for one in actions)]),
@@ -347,7 +347,7 @@ def _load_known_lessons(writing: WriteTransaction, episode: Memory, outcome: Out
     """Return a receipt for the present memory of each lesson, which may have been reworded or archived since."""
     receipts = []
     for text in (*outcome.lessons, *outcome.failure_modes):
-        wanted = episode.changed(text=text, kind=Kind.LEARNING, level=None)
+        wanted = episode.with_changes(text=text, kind=Kind.LEARNING, level=None)
         known = writing.neighbors(query_duplicates(wanted, index_memory(wanted))).duplicates
         lesson = next((one for one in known if one.status in OPEN_EPISODE_STATUSES), None)
         missing = Receipt(None, Refused("no memory has this text any more"), None)
@@ -418,7 +418,9 @@ def quarantine_if_injected(memory: Memory, texts: Sequence[str], policy: Admissi
         return memory
     injection = next((match for text in texts if (match := find_injection(text)) is not None), None)
     return (
-        memory if injection is None else memory.changed(status=Status.QUARANTINED, remark=injection_reason(injection))
+        memory
+        if injection is None
+        else memory.with_changes(status=Status.QUARANTINED, remark=injection_reason(injection))
     )
 
 

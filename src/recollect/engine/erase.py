@@ -184,7 +184,7 @@ def _restore_status(writing: WriteTransaction, memory: Memory) -> Memory:
     """Return the memory with its status from before it was consolidated."""
     prior = load_prior_version(writing, memory, {Status.CONSOLIDATED})
     superseded_by = None if prior.superseded_by == memory.superseded_by else prior.superseded_by
-    return memory.changed(status=prior.status, superseded_by=superseded_by, remark=prior.remark)
+    return memory.with_changes(status=prior.status, superseded_by=superseded_by, remark=prior.remark)
 
 
 def _can_be_restored(

@@ -121,7 +121,7 @@ def _separate_times(deps: Dependencies, proposals: Sequence[Proposal]) -> list[P
         next_free[at] = unique + _TIME_STEP
         memory = one.memory
         if unique != at:
-            memory = memory.changed(created_at=unique, observed_at=unique, updated_at=unique)
+            memory = memory.with_changes(created_at=unique, observed_at=unique, updated_at=unique)
         separated.append(replace(one, memory=memory))
     return separated
 
@@ -196,9 +196,9 @@ def _put_event(writing: WriteTransaction, proposal: Proposal, policy: Quarantine
     state, verdict = memory, cast("Verdict", Created())
     if proposal.injection is not None and policy.enabled:
         remark = injection_reason(proposal.injection)
-        state, verdict = memory.changed(status=Status.QUARANTINED, remark=remark), Quarantined(remark)
+        state, verdict = memory.with_changes(status=Status.QUARANTINED, remark=remark), Quarantined(remark)
     elif proposal.similar_event is not None:
-        state, verdict = memory.changed(indexed=False), changes.unindexed_verdict(*proposal.similar_event)
+        state, verdict = memory.with_changes(indexed=False), changes.unindexed_verdict(*proposal.similar_event)
     stored = writing.put(state, proposal.vector, proposal.index)
     return Receipt(stored.id, verdict, stored, proposal.redacted)
 
@@ -311,7 +311,7 @@ def _list_parts(deps: Dependencies, scope: Scope, period: Period) -> tuple[Timel
 def _list_periods(deps: Dependencies, scope: Scope, period: Period | None) -> tuple[TimelineNode, ...]:
     """Return the periods just below this one that have events, or all years."""
     zone = deps.time_zone
-    moments, _ = deps.store.touched(scope, Level.EVENT, 0)
+    moments, _ = deps.store.changed_dates(scope, Level.EVENT, 0)
     if period is None:
         periods = sorted({Period.of(moment, Level.YEAR, zone) for moment in moments}, key=lambda one: one.key)
     else:
@@ -457,7 +457,7 @@ class _EventExtractor:
         """Read all new events, day by day."""
         self.waiting, self.errors = 0, []
         checkpoint = self._load_checkpoint()
-        moments, commit = self.deps.store.touched(self.scope, Level.EVENT, checkpoint.commit)
+        moments, commit = self.deps.store.changed_dates(self.scope, Level.EVENT, checkpoint.commit)
         days = sorted(
             {Period.of(moment, Level.DAY, self.deps.time_zone) for moment in moments}, key=lambda one: one.key
         )
@@ -484,7 +484,7 @@ class _EventExtractor:
             checkpoint = _ExtractionCheckpoint.read(text)
         else:
             checkpoint = _ExtractionCheckpoint(self.deps.new_id(self.now))
-        if text is None and store.touched(self.scope, Level.EVENT, 0)[0]:
+        if text is None and store.changed_dates(self.scope, Level.EVENT, 0)[0]:
             saved = changeset.Checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text())
             store.write(lambda writing: writing.apply(changeset.Changeset(checkpoints=(saved,))))
         self.token = checkpoint.token

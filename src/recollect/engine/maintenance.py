@@ -231,7 +231,7 @@ def _apply_state(memory: Memory, state: _IndexState) -> Memory:
         raise FieldError(f"{show(memory.id)} cannot have this index state", field="steps")
     if memory.pinned and not set(state.left) <= set(memory.left):
         raise FieldError(f"{show(memory.id)} is pinned and cannot leave an index", field="steps")
-    return memory.changed(left=state.left, stands_for=state.stands_for)
+    return memory.with_changes(left=state.left, stands_for=state.stands_for)
 
 
 TIME_MARGIN = timedelta(days=1)
@@ -328,7 +328,9 @@ def prepare_episode_pruning(
     def apply_step(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
         for one in present.values():
             _refuse_unprunable(one)
-        archived = [present[step.memory].changed(status=Status.ARCHIVED, remark=step.reason) for step in plan.steps]
+        archived = [
+            present[step.memory].with_changes(status=Status.ARCHIVED, remark=step.reason) for step in plan.steps
+        ]
         return [writing.put(one, None) for one in archived]
 
     return apply_step

@@ -106,7 +106,7 @@ def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wo
         _refuse_rival(writing, state, deps.policy)
         merged_vector = vector if same_text is None else get_vector(writing, same_text)
         for one in sources:
-            writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
+            writing.put(one.with_changes(status=Status.CONSOLIDATED, superseded_by=id), None)
         merged = writing.put(state, merged_vector, index)
         return Receipt(merged.id, Created(), merged)
 
@@ -183,7 +183,7 @@ def build_merged(
         metadata=lead.metadata,
         indexed=any(one.indexed for one in sources),
     )
-    return memory if wording.text is None else memory.changed(subject=_merged_subject(sources, memory, policy))
+    return memory if wording.text is None else memory.with_changes(subject=_merged_subject(sources, memory, policy))
 
 
 def _merged_subject(sources: Sequence[Memory], memory: Memory, policy: AdmissionPolicy) -> str | None:
@@ -325,7 +325,7 @@ def _apply_consolidation(
         if digest_memory(state) != step.state:
             raise Conflict(f"memory {show(step.memory)} would now differ from the plan; plan again")
         direction = get_vector(writing, lead)
-        retired = [one.changed(status=Status.CONSOLIDATED, superseded_by=step.memory) for one in members]
+        retired = [one.with_changes(status=Status.CONSOLIDATED, superseded_by=step.memory) for one in members]
         written += [writing.put(one, None) for one in retired]
         written.append(writing.put(state, direction))
     if sources:
@@ -421,7 +421,7 @@ def _build_successor(
 ) -> Memory:
     """Return the memory that replaces a group: their merge, in the words of the lead."""
     merged = build_merged(members, Wording(), id, policy, led_by=lead.id)
-    return merged.changed(importance=raise_importance(members, merge_results))
+    return merged.with_changes(importance=raise_importance(members, merge_results))
 
 
 def _make_successor_id(group: ConsolidationGroup) -> MemoryId:

@@ -291,7 +291,7 @@ def _has_succeeded(deps: Dependencies, episode: Memory) -> bool:
 
 def _mark_undone(memory: Memory) -> Memory:
     """Return a memory created by the run as forgotten."""
-    return memory.changed(status=Status.FORGOTTEN, remark=UNDONE_REMARK)
+    return memory.with_changes(status=Status.FORGOTTEN, remark=UNDONE_REMARK)
 
 
 def _refuse_missing_successor(writing: WriteTransaction, memory: Memory) -> None:
@@ -363,7 +363,7 @@ def _lower_derived_trust(
             trust = lowest_trust([trusts.get(one.id, one.trust), *origins])
             if trust.less_than(trusts.get(one.id, one.trust)):
                 trusts[one.id], changed = trust, True
-                written[one.id] = one.changed(trust=trust)
+                written[one.id] = one.with_changes(trust=trust)
     return [writing.put(one, None) for one in written.values()]
 
 

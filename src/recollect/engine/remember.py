@@ -313,7 +313,7 @@ def _get_current(writing: WriteTransaction, key: TopicKey, now: datetime) -> Mem
 def _forget_under_key(writing: WriteTransaction, key: TopicKey) -> None:
     memory = writing.neighbors(changeset.NeighborQuery(scope=key.scope, topic_key=key.topic_key)).topic
     if memory is not None:
-        writing.put(memory.changed(status=Status.FORGOTTEN), None)
+        writing.put(memory.with_changes(status=Status.FORGOTTEN), None)
 
 
 def _refuse_less_trusted(key: TopicKey, memory: Memory | None, caller: Provenance | None) -> None:

@@ -77,7 +77,9 @@ def rollup(deps: Dependencies, scope: Scope, *, unfinished: bool, progress: Prog
 def _roll_up(deps: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
     run = _Rollup(deps, scope, deps.now(), unfinished, deps.summarizer.spent)
     previous = _load_checkpoint(run)
-    touched = {level: deps.store.touched(scope, level, previous.commits.get(level, 0)) for level in WATCHED_LEVELS}
+    touched = {
+        level: deps.store.changed_dates(scope, level, previous.commits.get(level, 0)) for level in WATCHED_LEVELS
+    }
     run.commit = touched[Level.EVENT][1]
     due = _find_due_periods([moment for moments, _ in touched.values() for moment in moments], previous, run)
 
@@ -111,7 +113,7 @@ def _load_checkpoint(run: "_Rollup") -> RollupCheckpoint:
     store, scope = run.deps.store, run.scope
     text = store.checkpoint(scope, ROLLUP_CHECKPOINT)
     checkpoint = RollupCheckpoint.read(text, run.rules_digest) or RollupCheckpoint({}, "", (), run.deps.new_id(run.now))
-    if text is None and (store.touched(scope, Level.EVENT, 0)[0] or store.timeline(scope, CALENDAR_LEVELS)):
+    if text is None and (store.changed_dates(scope, Level.EVENT, 0)[0] or store.timeline(scope, CALENDAR_LEVELS)):
         saved = changeset.Checkpoint(scope, ROLLUP_CHECKPOINT, checkpoint.to_json())
         store.write(lambda writing: writing.apply(changeset.Changeset(checkpoints=(saved,))))
     run.token = checkpoint.token
@@ -234,7 +236,7 @@ class _Rollup:
         )
         record = target.to_memory(summary, self.deps.summary_provenance)
         if stored is None:
-            record = record.changed(stands_for=self._find_unindexed_levels(period))
+            record = record.with_changes(stands_for=self._find_unindexed_levels(period))
         self._write([_RecordDraft(record, target.first, target.last, parts)], [])
 
     def _find_unindexed_levels(self, period: Period) -> tuple[Level, ...]:
@@ -323,14 +325,14 @@ class _Rollup:
         if not records and not stale:
             return
         drafts = [
-            replace(one, memory=one.memory.changed(salience=self._compute_salience(one.memory))) for one in records
+            replace(one, memory=one.memory.with_changes(salience=self._compute_salience(one.memory))) for one in records
         ]
         vectors = self.deps.embed([one.memory.embedded_text for one in drafts], "memory")
 
         def change(writing: WriteTransaction) -> list[tuple[Counter[Level], Memory]]:
             self._refuse_if_erased(writing)
             writing.apply(changeset.Changeset(encoder=self.deps.encoder))
-            later, _ = writing.touched(self.scope, Level.EVENT, self.commit)
+            later, _ = writing.changed_dates(self.scope, Level.EVENT, self.commit)
             written = [
                 (self._put_record(writing, one.memory, vector), one.memory)
                 for one, vector in zip(drafts, vectors, strict=True)
@@ -370,7 +372,7 @@ class _Rollup:
         stored = writing.get(self.scope, record.id)
         if stored is None or stored.status is not Status.ACTIVE:
             return self.unchanged
-        writing.put(stored.changed(status=Status.ARCHIVED, remark=RETOLD_REMARK), None)
+        writing.put(stored.with_changes(status=Status.ARCHIVED, remark=RETOLD_REMARK), None)
         return self.archived
 
 
@@ -396,7 +398,7 @@ def _next_version(former: Memory, record: Memory) -> Memory:
 
     Its creation time is the earlier of the two.
     """
-    return record.changed(
+    return record.with_changes(
         created_at=min(former.created_at, record.created_at),
         revisions=former.revisions + 1,
         pinned=former.pinned,

@@ -440,7 +440,7 @@ def end_open_session(deps: Dependencies, scope: Scope, summary: str, caller: Pro
 def _with_summary(deps: Dependencies, session: Memory, text: str, caller: Provenance) -> Memory:
     """Return the session with its summary; quarantine it if the summary instructs a model."""
     return quarantine_if_injected(
-        set_summary(session, text, caller).changed(status=Status.ACTIVE, remark=None), [text], deps.policy
+        set_summary(session, text, caller).with_changes(status=Status.ACTIVE, remark=None), [text], deps.policy
     )
 
 

@@ -185,7 +185,7 @@ def _place_imported(
     same_subject = writing.neighbors(query).same_subject.get(memory.subject or "", ())
     match decide_within_subject(memory, [one for one in same_subject if one.id not in new], policy, Statements()):
         case Quarantine(reason, _):
-            writing.put(memory.changed(status=Status.QUARANTINED, remark=reason), None)
+            writing.put(memory.with_changes(status=Status.QUARANTINED, remark=reason), None)
         case Supersede(old):
             _put_in_place(writing, memory, SubjectPosition(old), now)
         case InsertBefore(newer, old):
@@ -424,7 +424,7 @@ def move_store(source: Store, name: str, receiving: StoreImport, report: Progres
         done += len(batch)
         report(done, total)
 
-    expected, arrived = _checksum_items(*source.export(None)), _checksum_items(*receiving.received())
+    expected, arrived = _checksum_items(*source.export(None)), _checksum_items(*receiving.read_received())
     if arrived != expected:
         receiving.reject()
         (memories, contexts, _), (memories_here, contexts_here, _) = expected, arrived

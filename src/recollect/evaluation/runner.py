@@ -143,7 +143,7 @@ def _build_loaded_folder(engine: Engine, memories: Sequence[Memory], receipts: S
     def load_history(id: str, sources: Sequence[Memory]) -> StoredHistory:
         versions = sources if len(sources) == 1 else engine.history(id, scope=sources[0].scope)
         # Time and commit of recording differ between stores.
-        return StoredHistory(tuple(sources), tuple(one.changed(recorded_at=None, commit=None) for one in versions))
+        return StoredHistory(tuple(sources), tuple(one.with_changes(recorded_at=None, commit=None) for one in versions))
 
     histories = [load_history(id, sources) for id, sources in sources_by_id.items()]
     return LoadedFolder({source.id: history for history in histories for source in history.sources})

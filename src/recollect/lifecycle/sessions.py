@@ -91,20 +91,20 @@ def touch_session(session: Memory, now: datetime) -> Memory:
     The current clock is used even if the stored time is later, because the stored time may be wrong.
     """
     metadata = {**session.metadata, "last_active_at": now.isoformat()}
-    return session.changed(metadata=metadata, updated_at=max(now, session.created_at))
+    return session.with_changes(metadata=metadata, updated_at=max(now, session.created_at))
 
 
 def set_summary(session: Memory, summary: str, by: Provenance) -> Memory:
     """Return the session with a summary, and with the trust of the summary's author."""
     metadata = {**session.metadata, "summarised": True}
-    return session.changed(text=summary, metadata=metadata, provenance=by, trust=TRUST_BY_PROVENANCE[by])
+    return session.with_changes(text=summary, metadata=metadata, provenance=by, trust=TRUST_BY_PROVENANCE[by])
 
 
 def end_session(session: Memory, at: datetime) -> Memory:
     """Return the session as ended at that time, or at its start if that is later."""
     metadata = {**session.metadata, "ended_at": max(at, session.created_at).isoformat()}
     status = Status.COMPLETED if session.status is Status.ACTIVE else session.status
-    return session.changed(metadata=metadata, status=status)
+    return session.with_changes(metadata=metadata, status=status)
 
 
 def read_last_active_at(session: Memory) -> datetime:

@@ -148,7 +148,7 @@ def strip_store_fields(versions: "tuple[Memory, ...] | list[Memory]") -> list[Me
 
     The result is equal for two stores that know the same.
     """
-    return [one.changed(recorded_at=None, commit=None) for one in versions]
+    return [one.with_changes(recorded_at=None, commit=None) for one in versions]
 
 
 MAX_NAMED_SCOPES = 10

@@ -136,7 +136,7 @@ class Memory:
         return tuple(one for one in choices if one in given)
 
     @classmethod
-    def stored(cls, **values: Any) -> "Memory":
+    def from_stored(cls, **values: Any) -> "Memory":
         """Build a memory from all fields as a store returns them, without checking them again."""
         found = object.__new__(cls)
         for name in cls.__slots__:
@@ -188,7 +188,7 @@ class Memory:
         """Whether both memories have the same text for search and for embedding."""
         return (self.searched_text, self.embedded_text) == (other.searched_text, other.embedded_text)
 
-    def recorded(self, at: datetime, commit: int) -> "Memory":
+    def with_commit(self, at: datetime, commit: int) -> "Memory":
         """Return the memory with its commit and commit time; nothing is checked again."""
         return copy_with(self, recorded_at=at, commit=commit)
 
@@ -196,7 +196,7 @@ class Memory:
         """Whether its validity ended at that time or before."""
         return self.valid_until is not None and self.valid_until <= at
 
-    def changed(self, **changes: Any) -> "Memory":
+    def with_changes(self, **changes: Any) -> "Memory":
         """Return the memory with some fields changed."""
         return replace(self, **changes)
 

@@ -135,7 +135,7 @@ class ReferenceStore:
     ) -> list[Memory]:
         return self.state.list_timeline(scope, levels, since, before, statuses)
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    def changed_dates(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         return self.state.find_changes(scope, level, after)
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:

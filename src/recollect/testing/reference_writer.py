@@ -74,7 +74,7 @@ class ReferenceWriter:
                 vector = former.vector
         state = self._begin_commit()
         self._index_text(memory)
-        recorded = memory.recorded(self.at, self.commit)
+        recorded = memory.with_commit(self.at, self.commit)
         earlier = state.versions.get(memory.id, ())
         if Index.VECTOR in memory.left:  # former versions with the same text lose their vector too
             earlier = tuple(replace(one, vector=None) if one.vector is vector else one for one in earlier)
@@ -135,7 +135,7 @@ class ReferenceWriter:
     ) -> list[Memory]:
         return self._state.list_timeline(scope, levels, since, before, statuses)
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    def changed_dates(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         return self._state.find_changes(scope, level, after)
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
@@ -259,7 +259,7 @@ class ReferenceWriter:
         vectors, versions = [decode_vector(one.vector) for one in saved.contents], list[MemoryVersion]()
         for memory, place in saved.versions:
             commit, recorded_at = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
-            stamped = memory.changed(recorded_at=recorded_at, commit=commit)
+            stamped = memory.with_changes(recorded_at=recorded_at, commit=commit)
             versions.append(MemoryVersion(stamped, vectors[place], commit))
         self._state.versions[present.id] = tuple(versions)
         for use in saved.uses:

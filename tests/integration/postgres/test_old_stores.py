@@ -73,7 +73,7 @@ def test_records_and_checkpoints_come_beside_what_was_there(old_url: str) -> Non
         assert event.verdict == recollect.types.Created()
     with closing(PostgresStore(old_url, now)) as store:
         assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]
-        assert store.touched(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
+        assert store.changed_dates(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
         assert store.checkpoint(scope, "how far") is None
         store.write(lambda writing: set_checkpoint(writing, scope, "how far", "here"))
         assert store.checkpoint(scope, "how far") == "here"

@@ -40,7 +40,7 @@ def test_every_content_of_every_root_gets_a_vector_and_the_former_ones_go(
 ) -> None:
     notes = [a_note(f"{root}-{n}", scope=recollect.Scope.parse(f"{root}/ana")) for root in "abc" for n in range(5)]
     put(store, *notes)
-    put(store, notes[0].changed(text="it says something else now"))
+    put(store, notes[0].with_changes(text="it says something else now"))
     stages: list[ReembeddingStage] = []
     done = re_embed(postgres_store_url, embedder=NEW, progress=lambda progress: stages.append(progress.stage))
     assert (done.former, done.embedded, done.removed) == (ENCODER, 16, 16)

@@ -90,7 +90,7 @@ def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside
     with closing(SqliteStore(path, now)) as store:
         scope = Scope.parse(ANA)
         assert [one.id for one in store.timeline(scope, tuple(Level))] == [event.id]
-        assert store.touched(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
+        assert store.changed_dates(scope, Level.EVENT, 0) == ([said["at"]], event.memory.commit)
         assert store.checkpoint(scope, "how far") is None
         store.write(lambda writing: set_checkpoint(writing, scope, "how far", "here"))
         assert store.checkpoint(scope, "how far") == "here"

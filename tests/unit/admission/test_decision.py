@@ -225,7 +225,7 @@ def test_what_an_operator_put_apart_waits_unless_the_user_says_it(known: str) ->
 @table("known", ["same_text", "paraphrases"])
 def test_what_an_operator_put_apart_and_forgot_waits_unless_the_user_says_it(known: str) -> None:
     gone = on(1, "gone", status=Status.FORGOTTEN, provenance=STRANGER)
-    stood = gone.changed(status=Status.QUARANTINED, remark="by hand: nobody said that")
+    stood = gone.with_changes(status=Status.QUARANTINED, remark="by hand: nobody said that")
     given: dict[str, Any] = {known: [gone], "forgotten_in_quarantine": {gone.id: stood}}
     for by in Provenance:
         below = TRUST_BY_PROVENANCE[by].less_than(Trust.STATED)
@@ -243,7 +243,7 @@ def test_what_was_isolated_and_forgotten_comes_back_only_by_who_is_trusted_more(
     gone = on(1, "gone", status=Status.FORGOTTEN, provenance=DOCUMENT)
     known = Neighborhood(
         same_text=[gone],
-        forgotten_in_quarantine={gone.id: gone.changed(status=Status.QUARANTINED)},
+        forgotten_in_quarantine={gone.id: gone.with_changes(status=Status.QUARANTINED)},
         inactive_since={gone.id: day(3)},
     )
     waits = Quarantine("the same was in quarantine when it was forgotten", gone)
@@ -364,9 +364,9 @@ def test_what_agrees_is_not_in_the_way() -> None:
     )
     assert decide(
         lives(2, "new", "Ana lives in Porto", subject="x"),
-        Neighborhood(same_subject=[moved.changed(subject="x")]),
+        Neighborhood(same_subject=[moved.with_changes(subject="x")]),
         POLICY,
-    ) == (Supersede((moved.changed(subject="x"),)))
+    ) == (Supersede((moved.with_changes(subject="x"),)))
 
 
 @table(

@@ -14,7 +14,7 @@ from recollect.testing import a_memory
 def test_a_record_of_what_happened_ends_nothing() -> None:
     told = a_memory(text="Ana lives in Rome", subject="ana: lives in")
     assert is_exclusive(told, AdmissionPolicy())
-    assert [is_exclusive(told.changed(level=level), AdmissionPolicy()) for level in Level] == [False] * len(Level)
+    assert [is_exclusive(told.with_changes(level=level), AdmissionPolicy()) for level in Level] == [False] * len(Level)
 
 
 def reason(old: str, new: str) -> str:

@@ -67,7 +67,7 @@ def test_what_is_over_says_until_when_and_what_took_its_place() -> None:
 def test_what_is_kept_apart_says_why() -> None:
     waits = a_memory("a", status=Status.QUARANTINED, remark="who said so?")
     assert formatting.memory_table([waits]).rows[0][-1] == "deploys run on Fridays [who said so?]"
-    assert formatting.memory_table([waits.changed(status=Status.ACTIVE)]).rows[0][-1] == "deploys run on Fridays"
+    assert formatting.memory_table([waits.with_changes(status=Status.ACTIVE)]).rows[0][-1] == "deploys run on Fridays"
 
 
 def test_the_date_is_when_the_present_text_was_observed() -> None:

@@ -37,7 +37,7 @@ def a_day(age: float, *, told: bool = True, **given: Any) -> list[Memory]:
     ]
     return [
         a_record("event", EVENT, age),
-        *(one.changed(**given) if one.id in ("segment", "grip") else one for one in made),
+        *(one.with_changes(**given) if one.id in ("segment", "grip") else one for one in made),
     ]
 
 
@@ -135,9 +135,11 @@ def test_a_week_stays_until_months_tell_all_of_its_days() -> None:
 
 def test_what_has_left_comes_back_only_where_an_index_is_rebuilt() -> None:
     gone = [
-        one.changed(left=(Index.VECTOR,)) if one.level in (SEGMENT, GRIP) else one.changed(stands_for=(SEGMENT, GRIP))
+        one.with_changes(left=(Index.VECTOR,))
+        if one.level in (SEGMENT, GRIP)
+        else one.with_changes(stands_for=(SEGMENT, GRIP))
         for one in a_day(10)[1:3]
-    ] + [one.changed(stands_for=(SEGMENT, GRIP)) if one.level is DAY_ else one for one in a_day(10)[3:]]
+    ] + [one.with_changes(stands_for=(SEGMENT, GRIP)) if one.level is DAY_ else one for one in a_day(10)[3:]]
     assert age_records(gone, keeping(), NOW).changed == ()
     found = age_records(gone, keeping(restores=True), NOW)
     assert left(found) == {"segment": (), "grip": ()}
@@ -161,21 +163,21 @@ def test_what_is_told_in_part_by_now_is_found_in_part() -> None:
     assert find_uncovered(half, before=half) == []
     then = age_records(half, [IndexRetention(Index.VECTOR, {})], NOW)
     assert stand_ins(then) == {}
-    none = [*half[:-1], half[-1].changed(stands_for=())]
+    none = [*half[:-1], half[-1].with_changes(stands_for=())]
     assert [one.id for one in find_uncovered(none, before=half)] == ["week"]
 
 
 @table("changed", [{"status": Status.FORGOTTEN}, {"left": (Index.VECTOR,)}, {"derived_from": ()}])
 def test_what_has_left_is_found_by_what_stands_in_for_it_and_tells_it_and_is_there(changed: dict[str, Any]) -> None:
     there = {str(one.id): one for one in a_day(40)}
-    there["segment"] = there["segment"].changed(left=(Index.VECTOR,))
-    there["day"] = there["day"].changed(stands_for=(SEGMENT,))
+    there["segment"] = there["segment"].with_changes(left=(Index.VECTOR,))
+    there["day"] = there["day"].with_changes(stands_for=(SEGMENT,))
     assert find_uncovered(there.values()) == []
-    then = {**there, "day": there["day"].changed(**changed)}
+    then = {**there, "day": there["day"].with_changes(**changed)}
     assert next(one.id for one in find_uncovered(then.values(), before=there.values())) == "segment"
-    alone = [there["segment"], there["day"].changed(derived_from=("other",))]
+    alone = [there["segment"], there["day"].with_changes(derived_from=("other",))]
     assert [one.id for one in find_uncovered(alone)] == ["segment"]
-    away = {**there, "segment": there["segment"].changed(status=Status.ARCHIVED)}
+    away = {**there, "segment": there["segment"].with_changes(status=Status.ARCHIVED)}
     gone = [one.id for one in find_uncovered(then.values(), before=away.values())]
     assert "segment" not in gone  # it was not there to be found
 
@@ -188,9 +190,9 @@ def test_a_record_does_not_stand_in_for_its_own_level_nor_one_that_is_finer() ->
 
 
 def test_what_was_pinned_or_lost_what_tells_it_comes_back() -> None:
-    pinned = [one.changed(left=(Index.VECTOR,)) for one in a_day(40, pinned=True)[1:3]] + a_day(40)[3:]
+    pinned = [one.with_changes(left=(Index.VECTOR,)) for one in a_day(40, pinned=True)[1:3]] + a_day(40)[3:]
     assert left(age_records(pinned, keeping(restores=True), NOW)) == {"segment": (), "grip": ()}
-    alone = [one.changed(left=(Index.VECTOR,)) for one in a_day(40, told=False)[1:]]
+    alone = [one.with_changes(left=(Index.VECTOR,)) for one in a_day(40, told=False)[1:]]
     assert left(age_records(alone, keeping(restores=True), NOW)) == {"segment": (), "grip": ()}
 
 
@@ -219,7 +221,7 @@ def scopes(draw: st.DrawFn) -> list[Memory]:
         outside = draw(st.sampled_from([(), (), (Index.TEXT,), (Index.VECTOR,), tuple(Index)]))
         levels = draw(st.lists(st.sampled_from(AGING_LEVELS), max_size=3)) if one.level in CALENDAR_LEVELS else ()
         left = outside if one.level in AGING_LEVELS else ()
-        return one.changed(pinned=draw(st.integers(0, 5)) == 0, left=left, stands_for=tuple(levels))
+        return one.with_changes(pinned=draw(st.integers(0, 5)) == 0, left=left, stands_for=tuple(levels))
 
     return [marked(one) for one in kept]
 
@@ -236,7 +238,7 @@ def test_nothing_pinned_young_or_untold_leaves_and_doing_it_again_changes_nothin
     rules = [IndexRetention(Index.VECTOR, one, least, returning), IndexRetention(Index.TEXT, other, least, returning)]
     found = age_records(records, rules, NOW)
     then = {one.id: one for one in records}
-    then |= {one.memory.id: one.memory.changed(left=one.left, stands_for=one.stands_for) for one in found.changed}
+    then |= {one.memory.id: one.memory.with_changes(left=one.left, stands_for=one.stands_for) for one in found.changed}
     for aged in found.changed:
         for index in set(aged.left) - set(aged.memory.left):
             kept = (one if index is Index.VECTOR else other)[aged.memory.level or EVENT]

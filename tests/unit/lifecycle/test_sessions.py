@@ -69,7 +69,7 @@ def test_a_clock_that_went_back_ends_no_session_and_the_next_activity_is_by_that
 
 @table("noted", [None, 7, "", "yesterday", "2026-01-01T00:00:00", "9999-01-01T00:00:00+00:00", [1]])
 def test_what_somebody_noted_by_hand_that_is_no_moment_counts_as_nothing(noted: Any) -> None:
-    odd = BEGUN.changed(metadata={"last_active_at": noted, "ended_at": noted, "summarised": noted})
+    odd = BEGUN.with_changes(metadata={"last_active_at": noted, "ended_at": noted, "summarised": noted})
     assert read_session(odd) == read_session(BEGUN)
 
 

@@ -32,10 +32,10 @@ STEERING = "\x1b[2J\u202e\nseats " * 50
     [
         (SEAT, "<Memory seat of acme/ana, preference: Ana prefers window seats>"),
         (
-            SEAT.changed(revisions=2, status=Status.FORGOTTEN, pinned=True, shared=True),
+            SEAT.with_changes(revisions=2, status=Status.FORGOTTEN, pinned=True, shared=True),
             "<Memory seat of acme/ana, preference, revision 2, forgotten, pinned, shared: Ana prefers window seats>",
         ),
-        (SEAT.changed(text="word " * 20), f"<Memory seat of acme/ana, preference: {'word ' * 12}".rstrip() + "…>"),
+        (SEAT.with_changes(text="word " * 20), f"<Memory seat of acme/ana, preference: {'word ' * 12}".rstrip() + "…>"),
     ],
 )
 def test_a_memory_says_whose_it_is_what_it_is_and_how_it_begins(memory: Memory, shown: str) -> None:

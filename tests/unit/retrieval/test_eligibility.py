@@ -77,8 +77,8 @@ def test_a_memory_is_recalled_for_the_moments_in_which_it_was_known_and_held(
 )
 def test_what_was_put_away_by_then_and_was_said_again_later_was_away(at: datetime, expected: Status) -> None:
     said = a_memory(created_at=NOW, updated_at=NOW, recorded_at=NOW)
-    away = said.changed(status=Status.FORGOTTEN, recorded_at=NOW + SECOND)
-    was = version_at([said, away, said.changed(updated_at=NOW + DAY, recorded_at=NOW + DAY)], at)
+    away = said.with_changes(status=Status.FORGOTTEN, recorded_at=NOW + SECOND)
+    was = version_at([said, away, said.with_changes(updated_at=NOW + DAY, recorded_at=NOW + DAY)], at)
     assert was is not None
     assert was.status is expected
 

@@ -568,7 +568,7 @@ def test_what_is_about_the_same_may_agree(one: str, other: str, speaker: str | N
 def test_of_a_subject_that_is_not_the_texts_own_no_agreement_is_told() -> None:
     one, other = said("Ana lives in Lisbon"), said("Ana no longer lives in Porto")
     assert are_compatible(one, other)
-    assert not are_compatible(one.changed(subject="home"), other.changed(subject="home"))
+    assert not are_compatible(one.with_changes(subject="home"), other.with_changes(subject="home"))
 
 
 def said(text: str, speaker: str | None = None) -> Memory:
@@ -714,8 +714,8 @@ def test_people_and_what_has_a_name_or_an_owner_are_the_same_beside_anything(tex
 def test_beside_a_memory_stands_its_title_or_else_its_source_or_else_its_session() -> None:
     memory = a_memory("m", session="today")
     assert distinguishing_context(memory) == "today"
-    assert distinguishing_context(memory.changed(source="a.py")) == "a.py"
-    assert distinguishing_context(memory.changed(source="a.py", title="nginx")) == "nginx"
+    assert distinguishing_context(memory.with_changes(source="a.py")) == "a.py"
+    assert distinguishing_context(memory.with_changes(source="a.py", title="nginx")) == "nginx"
 
 
 def test_what_agrees_does_so_beside_the_same_title() -> None:
@@ -724,7 +724,7 @@ def test_what_agrees_does_so_beside_the_same_title() -> None:
         for text in ("The port is 80", "The port is not 81")
     )
     subject = find_subject(one.text, None, UNNAMED_USER, "nginx")
-    assert are_compatible(one.changed(subject=subject), other.changed(subject=subject))
+    assert are_compatible(one.with_changes(subject=subject), other.with_changes(subject=subject))
 
 
 @table("blanks", [" ", "", "\n"])

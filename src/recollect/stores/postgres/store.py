@@ -268,7 +268,7 @@ class PostgresImport:
             raise Conflict(f"{self._database.name}: {problem}; run it again to start over") from error.__cause__
         self._item_count = after
 
-    def received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
+    def read_received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
         return open_export(open_snapshot(self._database, ALL_SCOPES), None, keep_items)
 
     def reject(self) -> None:

@@ -161,7 +161,7 @@ class SqlReader(ABC):
     ) -> list[Memory]:
         return self._read(scope, lambda db: read_timeline(db, scope, levels, since, before, statuses))
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    def changed_dates(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         return self._read(scope, lambda db: read_changed_dates(db, scope, level, after))
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:

@@ -127,7 +127,7 @@ def parse_memory(row: Row) -> Memory:
     provenance, level = Provenance(more.pop("provenance")), values.pop("level")
     for name in ("tags", "evidence", "derived_from"):
         more[name] = tuple(more.get(name, ()))
-    return Memory.stored(
+    return Memory.from_stored(
         id=MemoryId(id),
         scope=Scope.parse(path),
         title=title,

@@ -145,7 +145,7 @@ class SqlWriteTransaction:
         if scope not in self._changed_scopes:
             self._changed_scopes.add(scope)
             self._execute("scope_changed", scope=scope, commit=self._current_commit.number)
-        return memory.recorded(self.at, self._current_commit.number)
+        return memory.with_commit(self.at, self._current_commit.number)
 
     def _add_memory(self, memory: Memory, vector: Vector | None, index: changeset.IndexEntry, scope: int) -> None:
         content = self._put_content(memory, vector, index)
@@ -216,7 +216,7 @@ class SqlWriteTransaction:
         self._db.enter_scope(scope)
         return reader.read_timeline(self._db, scope, levels, since, before, statuses)
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    def changed_dates(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         self._db.enter_scope(scope)
         return reader.read_changed_dates(self._db, scope, level, after)
 

@@ -369,7 +369,7 @@ def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Probl
             yield f"memory {id} has a version without a content"
             continue
         try:
-            memory = rows.parse_memory(tuple(row)).changed()  # validates every field, unlike reading
+            memory = rows.parse_memory(tuple(row)).with_changes()  # validates every field, unlike reading
         except READ_ERRORS as error:
             yield f"memory {id} cannot be read ({error})"
             continue

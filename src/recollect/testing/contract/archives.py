@@ -230,5 +230,5 @@ class ArchiveContract:
 def _rename_memory(item: ArchiveItem) -> ArchiveItem:
     """Return the same memory under another id."""
     assert isinstance(item, ArchivedMemory)
-    versions = tuple((memory.changed(id=MemoryId(f"{memory.id}-2")), place) for memory, place in item.versions)
+    versions = tuple((memory.with_changes(id=MemoryId(f"{memory.id}-2")), place) for memory, place in item.versions)
     return replace(item, versions=versions, keys=())

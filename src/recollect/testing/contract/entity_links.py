@@ -99,7 +99,7 @@ class EntityLinkContract:
         notes = self.make_notes()
         put(writer, *notes)
         away = [Status.FORGOTTEN, Status.SUPERSEDED, Status.QUARANTINED]
-        put(writer, *(notes[place].changed(status=status) for place, status in enumerate(away)))
+        put(writer, *(notes[place].with_changes(status=status) for place, status in enumerate(away)))
         left = notes[len(away) :]
         for question in QUESTIONS:
             assert self.find_links(store, question) == self.compute_links(left, question)
@@ -113,7 +113,7 @@ class EntityLinkContract:
         put(writer, *notes)
         known = clock.now
         clock.move(DAY)
-        renewed = notes[0].changed(text="Bo works at Harbour Bank", updated_at=NOW + DAY, revisions=2)
+        renewed = notes[0].with_changes(text="Bo works at Harbour Bank", updated_at=NOW + DAY, revisions=2)
         put(writer, renewed)
         for question in (*QUESTIONS, "what of Harbour Bank?"):
             now = self.compute_links([renewed, *notes[1:]], question)

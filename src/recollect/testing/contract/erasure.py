@@ -61,7 +61,7 @@ class ErasureContract:
     def test_nothing_of_an_erased_memory_is_found(self, store: Store, writer: Store, clock: ManualClock) -> None:
         note = a_note("gone", text="first", shared=True, topic_key="topic", pinned=True)
         put(writer, note, a_note("stays"))
-        put(writer, note.changed(text="second"))
+        put(writer, note.with_changes(text="second"))
         before = clock.now
         clock.move(timedelta(days=1))
         kept = IdempotencyRecord(scope=SCOPE, key="key", body="first", memory=note.id, verdict=Created(), at=NOW)

@@ -169,7 +169,7 @@ class EligibilityContract:
         notes = [a_note("a"), a_note("b")]
         put(writer, *notes)
         for status in (Status.FORGOTTEN, Status.ACTIVE, Status.ARCHIVED, Status.QUARANTINED, Status.ACTIVE):
-            notes[0] = notes[0].changed(status=status)
+            notes[0] = notes[0].with_changes(status=status)
             put(writer, notes[0])
             assert_barred(gather(store, a_probe()), notes, NOW)
 

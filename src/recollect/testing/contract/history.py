@@ -114,9 +114,9 @@ class KnownAtContract:
         team = a_note("team", scope=PARENT_SCOPE, text="deploys")
         put(writer, a_note("a", text="deploys on Friday", pinned=True), team)
         clock.move(DAY)
-        put(writer, a_note("a", text="deploys on Monday", status=Status.FORGOTTEN), team.changed(shared=True))
+        put(writer, a_note("a", text="deploys on Monday", status=Status.FORGOTTEN), team.with_changes(shared=True))
         clock.move(DAY)
-        put(writer, a_note("a", text="deploys on Sunday"), team.changed(text="nothing"))
+        put(writer, a_note("a", text="deploys on Sunday"), team.with_changes(text="nothing"))
         clock.move(DAY)
 
         def found_at(days: int) -> tuple[list[str], int, dict[Barrier, int]]:
@@ -165,7 +165,7 @@ class KnownAtContract:
         writer.write(lambda writing: count_uses(writing, SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
         writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("a"), a_vote("team", Use.MISLED)]))
         clock.move(DAY)
-        put(writer, mine.changed(status=Status.FORGOTTEN), theirs.changed(shared=False))
+        put(writer, mine.with_changes(status=Status.FORGOTTEN), theirs.with_changes(shared=False))
         writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("a", by="ben")]))
         clock.move(DAY)
         put(writer, mine, theirs, a_note("new"))
@@ -204,7 +204,7 @@ class KnownAtContract:
         team = [a_note(f"team {number}", scope=PARENT_SCOPE, shared=number % 2 == 0) for number in range(6)]
         put(writer, *(a_note(id, importance=0.5) for id in "abc"), *team)
         clock.move(DAY)
-        put(writer, a_note("a", text="changed"), team[0].changed(shared=False), team[1].changed(shared=True))
+        put(writer, a_note("a", text="changed"), team[0].with_changes(shared=False), team[1].with_changes(shared=True))
         writer.write(lambda writing: count_uses(writing, SCOPE, ids("b", "team 2"), Use.SERVED, NOW, None))
         writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
         present, known = (gather(store, a_probe("what b says", known_at=moment)) for moment in (None, clock.now))
@@ -226,7 +226,7 @@ class AsOfContract:
     """At a time before a revision, a memory has its text of then and its latest known status."""
 
     WINDOW = a_note("a", text="window", created_at=NOW - 3 * DAY, updated_at=NOW - 3 * DAY, importance=0.25)
-    AISLE = WINDOW.changed(text="aisle", updated_at=NOW - DAY, importance=0.75, revisions=2)
+    AISLE = WINDOW.with_changes(text="aisle", updated_at=NOW - DAY, importance=0.75, revisions=2)
     BETWEEN = NOW - 2 * DAY
 
     @affected_by(Variant.SECOND_WRITER)
@@ -235,30 +235,30 @@ class AsOfContract:
         (window,) = put(writer, self.WINDOW)
         put(writer, self.AISLE)
         assert load_visible(store, self.BETWEEN) == [window]
-        put(writer, self.AISLE.changed(pinned=True))
+        put(writer, self.AISLE.with_changes(pinned=True))
         found = gather(store, a_probe("window", at=self.BETWEEN))
         candidate = find_candidate(found, "a")
         assert (candidate.importance, candidate.revisions) == (0.25, 1)
         assert candidate.similarity == vector_similarity("window", "window")
         assert len(found.pinned) == 1
-        assert load_visible(store, self.BETWEEN) == [window.changed(pinned=True)]
-        put(writer, self.AISLE.changed(status=Status.SUPERSEDED, valid_until=end))
-        assert load_visible(store, self.BETWEEN) == [window.changed(status=Status.SUPERSEDED, valid_until=end)]
-        put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
+        assert load_visible(store, self.BETWEEN) == [window.with_changes(pinned=True)]
+        put(writer, self.AISLE.with_changes(status=Status.SUPERSEDED, valid_until=end))
+        assert load_visible(store, self.BETWEEN) == [window.with_changes(status=Status.SUPERSEDED, valid_until=end)]
+        put(writer, self.AISLE.with_changes(status=Status.FORGOTTEN))
         assert load_visible(store, self.BETWEEN) == []
         assert gather(store, a_probe(at=self.BETWEEN)).barred == {Barrier.STATUS: 1}
 
     @affected_by(Variant.SMALL_CACHE)
     def test_its_standing_is_that_of_what_was_known(self, store: Store, writer: Store, clock: ManualClock) -> None:
         (window,) = put(writer, self.WINDOW)
-        put(writer, self.AISLE.changed(pinned=True))
+        put(writer, self.AISLE.with_changes(pinned=True))
         clock.move(DAY)
-        put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
-        assert load_visible(store, self.BETWEEN, known_at=NOW) == [window.changed(pinned=True)]
+        put(writer, self.AISLE.with_changes(status=Status.FORGOTTEN))
+        assert load_visible(store, self.BETWEEN, known_at=NOW) == [window.with_changes(pinned=True)]
         assert load_visible(store, self.BETWEEN) == []
 
     def test_of_several_versions_in_one_commit_each_has_its_time(self, store: Store, writer: Store) -> None:
-        later = self.AISLE.changed(text="standing", updated_at=NOW, revisions=3)
+        later = self.AISLE.with_changes(text="standing", updated_at=NOW, revisions=3)
         window, aisle, standing = put(writer, self.WINDOW, self.AISLE, later)
         moments = {self.BETWEEN: window, NOW - DAY: aisle, NOW - TICK: aisle, NOW: standing}
         assert {at: load_visible(store, at) for at in moments} == {at: [one] for at, one in moments.items()}
@@ -274,15 +274,15 @@ class AsOfContract:
         assert list(store.load(found.snapshot, found.rows.tolist())) == [None]
 
     def test_a_text_that_was_not_shared_then_is_not_shown_below(self, store: Store, writer: Store) -> None:
-        put(writer, self.WINDOW.changed(scope=PARENT_SCOPE))
-        put(writer, self.AISLE.changed(scope=PARENT_SCOPE, shared=True))
+        put(writer, self.WINDOW.with_changes(scope=PARENT_SCOPE))
+        put(writer, self.AISLE.with_changes(scope=PARENT_SCOPE, shared=True))
         found = gather(store, a_probe(at=self.BETWEEN))
         assert (len(found.rows), dict(found.barred)) == (0, {Barrier.NOT_YET_KNOWN: 1})
         assert visible_ids(store, SCOPE, at=NOW) == ["a"]
 
     def test_a_former_text_that_begins_after_its_memory_ended_never_held(self, store: Store, writer: Store) -> None:
-        put(writer, self.WINDOW.changed(valid_from=self.BETWEEN))
-        put(writer, self.AISLE.changed(valid_until=NOW - 3 * DAY))
+        put(writer, self.WINDOW.with_changes(valid_from=self.BETWEEN))
+        put(writer, self.AISLE.with_changes(valid_until=NOW - 3 * DAY))
         assert gather(store, a_probe(at=self.BETWEEN)).barred == {Barrier.NO_LONGER_VALID: 1}
 
 
@@ -339,14 +339,14 @@ class AfterCommitContract:
         put(
             writer,
             a_note("a", text="changed", pinned=True),
-            team[0].changed(shared=False),
-            team[1].changed(shared=True),
+            team[0].with_changes(shared=False),
+            team[1].with_changes(shared=True),
         )
         note()
         clock.move(-ONE_DAY)
         writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("c"), a_vote("team 2", Use.MISLED)]))
         note()
-        put(writer, a_note("b", status=Status.FORGOTTEN), a_note("d"), team[0].changed(shared=True))
+        put(writer, a_note("b", status=Status.FORGOTTEN), a_note("d"), team[0].with_changes(shared=True))
         writer.write(lambda writing: count_uses(writing, SCOPE, ids("b", "c"), Use.SERVED, NOW + ONE_DAY, None))
         note()
         writer.write(lambda writing: cast_votes(writing, SCOPE, [a_vote("c", Use.MISLED), a_vote("a", by="ben")]))
@@ -360,8 +360,8 @@ class AfterCommitContract:
     ) -> None:
         window = a_note("a", text="window", created_at=NOW - 3 * ONE_DAY, updated_at=NOW - 3 * ONE_DAY)
         (first,) = put(writer, window)
-        (second,) = put(writer, window.changed(text="aisle", updated_at=NOW - ONE_DAY))
-        put(writer, window.changed(text="standing", updated_at=NOW))
+        (second,) = put(writer, window.with_changes(text="aisle", updated_at=NOW - ONE_DAY))
+        put(writer, window.with_changes(text="standing", updated_at=NOW))
         shown = {
             commit: [one and one.text for one in load_visible(store, at, commit=commit)]
             for at in (NOW - 2 * ONE_DAY, NOW)
@@ -413,9 +413,9 @@ class DroppedVectorContract:
 
     @affected_by(Variant.SMALL_CACHE)
     def test_a_former_text_misses_what_left_after_what_is_known(self, store: Store, writer: Store) -> None:
-        said = self.EVENT.changed(created_at=NOW - 3 * ONE_DAY, updated_at=NOW - 3 * ONE_DAY)
+        said = self.EVENT.with_changes(created_at=NOW - 3 * ONE_DAY, updated_at=NOW - 3 * ONE_DAY)
         came, left = _get_commit(put(writer, said)[0]), _drop_vector(writer, said)
-        (revised,) = put(writer, said.changed(text="in other words", updated_at=NOW - ONE_DAY))
+        (revised,) = put(writer, said.with_changes(text="in other words", updated_at=NOW - ONE_DAY))
         found = {
             commit: _list_dropped_vectors(
                 gather(store, a_probe("what a says", at=NOW - 2 * ONE_DAY, commit=commit, levels=ALL_LEVELS))
@@ -468,7 +468,7 @@ def describe_evidence(store: Store, found: Evidence) -> object:
 
 def _drop_vector(writer: Store, event: Memory) -> int:
     """Remove the event from the vector index; return the commit."""
-    return _get_commit(writer.write(lambda writing: writing.put(event.changed(left=(Index.VECTOR,)), None)))
+    return _get_commit(writer.write(lambda writing: writing.put(event.with_changes(left=(Index.VECTOR,)), None)))
 
 
 def _get_commit(memory: Memory) -> int:

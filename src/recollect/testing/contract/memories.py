@@ -81,7 +81,7 @@ class VersionContract:
         self, store: Store, writer: Store, clock: ManualClock, memory: Memory
     ) -> None:
         (kept,) = put(writer, memory)
-        assert kept == memory.changed(recorded_at=clock.now, commit=kept.commit)
+        assert kept == memory.with_changes(recorded_at=clock.now, commit=kept.commit)
         assert kept.commit is not None
         assert store.get(SCOPE, [memory.id]) == store.history(SCOPE, memory.id) == [kept]
 
@@ -124,7 +124,7 @@ class VersionContract:
     def test_a_version_with_the_same_words_keeps_its_direction(self, store: Store, writer: Store) -> None:
         note = a_note("a", title="Friday")
         put(writer, note)
-        writer.write(lambda writing: writing.put(note.changed(pinned=True, importance=0.9), None))
+        writer.write(lambda writing: writing.put(note.with_changes(pinned=True, importance=0.9), None))
         expected = vector_similarity(note.searched_text, "why?")
         assert find_candidate(gather(store, a_probe("why?")), "a").similarity == expected
 
@@ -134,7 +134,7 @@ class VersionContract:
     ) -> None:
         note = a_note("a", title="Friday")
         put(writer, note)
-        writer.write(lambda writing: writing.put(note.changed(**change), None))
+        writer.write(lambda writing: writing.put(note.with_changes(**change), None))
         assert find_candidate(gather(store, a_probe("why?")), "a").similarity is None
 
     def test_a_version_may_bring_another_direction_for_the_same_words(self, store: Store, writer: Store) -> None:
@@ -178,15 +178,15 @@ class VersionContract:
         )
 
         def twin(scope: Scope) -> Memory | None:
-            return writer.write(lambda writing: find_duplicate(writing, here.changed(scope=scope)))
+            return writer.write(lambda writing: find_duplicate(writing, here.with_changes(scope=scope)))
 
         assert [twin(SCOPE), twin(SIBLING_SCOPE)] == [here, there]
         assert [twin(Scope.parse("acme")), twin(Scope.parse("acme/ana/below"))] == [None, None]
-        put(writer, here.changed(status=Status.FORGOTTEN))
+        put(writer, here.with_changes(status=Status.FORGOTTEN))
         assert [twin(SCOPE), twin(SIBLING_SCOPE)] == [None, there]
         (again,) = put(writer, a_note("again", text="same words"))
         assert twin(SCOPE) == again
-        put(writer, again.changed(text="other words"))
+        put(writer, again.with_changes(text="other words"))
         assert twin(SCOPE) is None
 
     def test_a_twin_is_of_the_same_topic_or_of_none(self, store: Store, writer: Store) -> None:
@@ -195,14 +195,14 @@ class VersionContract:
         )
 
         def twin(topic: str | None) -> Memory | None:
-            return writer.write(lambda writing: find_duplicate(writing, smokes.changed(topic_key=topic)))
+            return writer.write(lambda writing: find_duplicate(writing, smokes.with_changes(topic_key=topic)))
 
         assert [twin("smokes"), twin("drinks"), twin("votes"), twin(None)] == [smokes, drinks, None, smokes]
         (plain,) = put(writer, a_note("c", text="yes"))
         assert [twin("smokes"), twin("drinks"), twin("votes"), twin(None)] == [smokes, drinks, plain, plain]
         with pytest.raises(Conflict, match="'c' already has the same text"):
-            put(writer, smokes.changed(topic_key=None))
-        put(writer, smokes.changed(text="no"))
+            put(writer, smokes.with_changes(topic_key=None))
+        put(writer, smokes.with_changes(text="no"))
         assert [twin("smokes"), twin(None)] == [plain, plain]
         assert visible_ids(store, SCOPE) == ["a", "b", "c"]
 
@@ -224,7 +224,7 @@ class VersionContract:
 
         assert [topic(SCOPE), topic(SIBLING_SCOPE), topic(Scope.parse("acme"))] == [here, there, None]
         assert [topic(SCOPE, name) for name in ("deploy", "Deploys", "deploys ")] == [None, None, None]
-        put(writer, here.changed(topic_key="releases"))
+        put(writer, here.with_changes(topic_key="releases"))
         assert topic(SCOPE) is None
 
     def test_two_active_memories_of_a_scope_never_say_the_same(self, store: Store, writer: Store) -> None:
@@ -256,7 +256,7 @@ class TransactionContract:
         commit = gather(store, a_probe()).snapshot.commit
 
         def change(writing: WriteTransaction) -> None:
-            writing.put(before.changed(text="changed", status=Status.FORGOTTEN), a_vector("changed"))
+            writing.put(before.with_changes(text="changed", status=Status.FORGOTTEN), a_vector("changed"))
             writing.put(a_note("b", scope=SIBLING_SCOPE), a_vector("b"))
             writing.erase(SCOPE, ids("a"))
             raise LookupError("in the middle")
@@ -312,11 +312,11 @@ class TransactionContract:
 
     def test_the_same_text_of_another_speaker_keeps_its_vector(self, writer: Store) -> None:
         (note,) = put(writer, a_note("a", text="deploys run on Fridays"))
-        writer.write(lambda writing: writing.put(note.changed(speaker="ben")))
+        writer.write(lambda writing: writing.put(note.with_changes(speaker="ben")))
         version = writer.write(lambda writing: writing.version(SCOPE, note.id))
         assert version is not None
         assert version[1] is not None
-        (found,) = writer.write(lambda writing: [writing.neighbors(a_query(note.changed(speaker="ben")))])
+        (found,) = writer.write(lambda writing: [writing.neighbors(a_query(note.with_changes(speaker="ben")))])
         assert [one.id for one in found.duplicates] == [note.id]
 
     def test_neighbors_tell_what_became_of_duplicates(self, store: Store, writer: Store) -> None:
@@ -324,7 +324,7 @@ class TransactionContract:
         merged = a_note("merged", text=other, status=Status.FORGOTTEN)
         put(
             writer,
-            merged.changed(status=Status.QUARANTINED),
+            merged.with_changes(status=Status.QUARANTINED),
             a_note("gone", text=text, topic_key="deploys", status=Status.FORGOTTEN),
             a_note("here", text=other, topic_key="deploys"),
             a_note("part", text=text, status=Status.CONSOLIDATED, superseded_by=MemoryId("merged")),
@@ -481,8 +481,8 @@ class CommitHistoryContract:
         assert list_written(writer, ours.commit) == ids("ours")
         assert list_written(writer, ours.commit, SIBLING_SCOPE) == ids("theirs")
         assert list_written(writer, ours.commit, Scope.parse("acme")) == []
-        put(writer, theirs.changed(text="changed"))
-        assert get_previous(writer, theirs.changed(commit=(theirs.commit or 0) + 1)) is None
+        put(writer, theirs.with_changes(text="changed"))
+        assert get_previous(writer, theirs.with_changes(commit=(theirs.commit or 0) + 1)) is None
 
     def test_a_commit_that_only_counted_a_use_wrote_no_memory(self, writer: Store) -> None:
         (note,) = put(writer, a_note("a"))
@@ -493,7 +493,7 @@ class CommitHistoryContract:
         versions = [put(writer, a_note("a", text=f"version {number}"))[0] for number in range(4)]
         put(writer, a_note("b"))
         assert get_all_previous(writer, *versions) == [None, *versions[:-1]]
-        later = versions[-1].changed(commit=(versions[-1].commit or 0) + 9)
+        later = versions[-1].with_changes(commit=(versions[-1].commit or 0) + 9)
         assert get_all_previous(writer, later) == versions[-1:]
         assert get_all_previous(writer, a_note("missing", commit=9)) == [None]
 
@@ -504,8 +504,10 @@ class CommitHistoryContract:
 
     def test_a_former_version_comes_with_the_direction_it_had(self, writer: Store) -> None:
         (first,) = put(writer, a_note("a", text="first"))
-        second = writer.write(lambda writing: writing.put(first.changed(text="second"), None))
-        third = writer.write(lambda writing: writing.put(second.changed(status=Status.FORGOTTEN), a_vector("third")))
+        second = writer.write(lambda writing: writing.put(first.with_changes(text="second"), None))
+        third = writer.write(
+            lambda writing: writing.put(second.with_changes(status=Status.FORGOTTEN), a_vector("third"))
+        )
         directions = [found[1] for one in (second, third) if (found := get_previous(writer, one)) is not None]
         assert directions[0] is not None
         assert directions[0].tolist() == a_vector("first").tolist()
@@ -513,7 +515,7 @@ class CommitHistoryContract:
 
     def test_of_what_is_erased_nothing_is_told(self, writer: Store) -> None:
         first, stays = put(writer, a_note("a"), a_note("b"))
-        (second,) = put(writer, first.changed(pinned=True))
+        (second,) = put(writer, first.with_changes(pinned=True))
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
         assert get_previous(writer, second) is None
         assert list_written(writer, second.commit) == []

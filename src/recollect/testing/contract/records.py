@@ -97,7 +97,7 @@ class RecordLevelContract:
     def test_what_was_said_before_is_shown_as_what_stands_in_for_nothing(self, store: Store, writer: Store) -> None:
         day = a_note("day", level=Level.DAY, text="before", created_at=NOW - 3 * DAY, stands_for=EVENT_LEVELS)
         put(writer, day)
-        put(writer, day.changed(text="now", updated_at=NOW - DAY, revisions=2))
+        put(writer, day.with_changes(text="now", updated_at=NOW - DAY, revisions=2))
         found = gather(store, a_probe(at=NOW - 2 * DAY))
         (shown,) = store.load(found.snapshot, found.rows.tolist())
         assert shown is not None
@@ -132,7 +132,7 @@ class RecordLevelContract:
     def test_a_record_that_was_retold_since_has_the_level_that_it_had_then(self, store: Store, writer: Store) -> None:
         first = a_note("a", level=Level.SEGMENT, created_at=NOW - DAY, updated_at=NOW - DAY)
         put(writer, first)
-        put(writer, first.changed(text="retold", level=Level.GRIP, updated_at=NOW + DAY, revisions=2))
+        put(writer, first.with_changes(text="retold", level=Level.GRIP, updated_at=NOW + DAY, revisions=2))
         assert find_levels(store, at=NOW) == {"a": Level.SEGMENT}
         assert find_levels(store, at=NOW + DAY) == {"a": Level.GRIP}
 
@@ -205,12 +205,12 @@ class RecordDuplicateContract:
     def test_no_text_of_a_plain_memory_has_the_sum_of_a_record(self, store: Store, writer: Store, text: str) -> None:
         record, plain = put(writer, an_event("a"), a_note("plain", text=text))
         assert record.hash != plain.hash
-        put(writer, plain.changed(status=Status.FORGOTTEN), record.changed(text="again"), plain)
+        put(writer, plain.with_changes(status=Status.FORGOTTEN), record.with_changes(text="again"), plain)
         assert visible_ids(store, SCOPE) == ["a", "plain"]
 
     def test_what_is_heard_of_many_is_heard_of_plain_ones_alone(self, writer: Store) -> None:
         records = [an_event(f"e{number}", text=f"it rained {number} times") for number in range(40)]
-        plain = [one.changed(id=MemoryId(f"p{one.id}"), level=None, kind=Kind.FACT) for one in records]
+        plain = [one.with_changes(id=MemoryId(f"p{one.id}"), level=None, kind=Kind.FACT) for one in records]
 
         def change(writing: WriteTransaction) -> list[list[Memory]]:
             for one in records:
@@ -228,7 +228,7 @@ class RecordDuplicateContract:
     def test_a_record_is_not_among_what_was_said_before_or_what_is_known_of_a_subject(self, writer: Store) -> None:
         plain = a_note("a", text="Ana lives in Rome", subject="ana: lives in")
         put(writer, plain)
-        put(writer, plain.changed(text="Ana moved to Oslo"))
+        put(writer, plain.with_changes(text="Ana moved to Oslo"))
 
         def list_former(writing: WriteTransaction, memory: Memory) -> list[Memory]:
             return list(writing.neighbors(a_query(memory, former=True)).former_duplicates)
@@ -237,10 +237,10 @@ class RecordDuplicateContract:
             return [list_former(writing, plain), list_same_subject(writing, plain, NOW - DAY)]
 
         assert [list_ids(found) for found in writer.write(find_like_plain)] == [["a"], ["a"]]
-        (record,) = put(writer, plain.changed(text="Ana moved to Oslo", level=Level.EVENT))
+        (record,) = put(writer, plain.with_changes(text="Ana moved to Oslo", level=Level.EVENT))
         assert writer.write(find_like_plain) == [[], []]
         assert writer.write(lambda writing: list_former(writing, record)) == []
-        put(writer, plain.changed(text="Ana lives in Rome", level=None))
+        put(writer, plain.with_changes(text="Ana lives in Rome", level=None))
         assert writer.write(lambda writing: list_former(writing, record)) == []
 
     def test_a_record_has_no_place_that_it_must_leave_to_say_something_else(self, store: Store, writer: Store) -> None:
@@ -296,9 +296,9 @@ class TimelineContract:
         put(writer, *(an_event(str(scope), scope=scope, shared=True) for scope in scopes))
         for scope in scopes:
             assert list_ids(store.timeline(scope, EVENT_LEVELS)) == [str(scope)]
-            assert store.touched(scope, Level.EVENT, 0)[0] == [NOW]
+            assert store.changed_dates(scope, Level.EVENT, 0)[0] == [NOW]
         assert store.timeline(Scope.parse("missing"), EVENT_LEVELS) == []
-        assert store.touched(Scope.parse("missing"), Level.EVENT, 7) == ([], 7)
+        assert store.changed_dates(Scope.parse("missing"), Level.EVENT, 7) == ([], 7)
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_record_that_changed_is_in_it_as_it_is_now(self, store: Store, writer: Store) -> None:
@@ -312,31 +312,35 @@ class TimelineContract:
     def test_what_was_touched_are_the_moments_of_what_later_commits_wrote(self, store: Store, writer: Store) -> None:
         first, *_ = put(writer, an_event("a", DAY), an_event("b"), an_event("c", DAY), a_note("plain"))
         commit = first.commit or 0
-        assert store.touched(SCOPE, Level.EVENT, 0) == ([NOW, NOW + DAY], commit)
-        assert store.touched(SCOPE, Level.EVENT, commit - 1) == ([NOW, NOW + DAY], commit)
-        assert store.touched(SCOPE, Level.EVENT, commit) == ([], commit)
+        assert store.changed_dates(SCOPE, Level.EVENT, 0) == ([NOW, NOW + DAY], commit)
+        assert store.changed_dates(SCOPE, Level.EVENT, commit - 1) == ([NOW, NOW + DAY], commit)
+        assert store.changed_dates(SCOPE, Level.EVENT, commit) == ([], commit)
         put(writer, an_event("d", 2 * DAY))
         put(writer, a_note("day", level=Level.DAY), a_note("plain", text="another"))
         put(writer, an_event("theirs", scope=PARENT_SCOPE, shared=True))
-        assert store.touched(SCOPE, Level.EVENT, commit) == ([NOW + 2 * DAY], commit + 1)
-        assert store.touched(SCOPE, Level.DAY, 0) == ([NOW], commit + 2)
+        assert store.changed_dates(SCOPE, Level.EVENT, commit) == ([NOW + 2 * DAY], commit + 1)
+        assert store.changed_dates(SCOPE, Level.DAY, 0) == ([NOW], commit + 2)
 
     def test_what_was_forgotten_was_touched_and_so_was_what_came_back(self, store: Store, writer: Store) -> None:
         (kept,) = put(writer, an_event("a"))
         commit = kept.commit or 0
         for number, status in enumerate((Status.FORGOTTEN, Status.ACTIVE, Status.ARCHIVED), start=1):
-            writer.write(lambda writing, status=status: writing.put(kept.changed(status=status), None))  # type: ignore[misc]
-            assert store.touched(SCOPE, Level.EVENT, commit + number - 1) == ([NOW], commit + number)
-            assert store.touched(SCOPE, Level.EVENT, commit + number) == ([], commit + number)
+            writer.write(lambda writing, status=status: writing.put(kept.with_changes(status=status), None))  # type: ignore[misc]
+            assert store.changed_dates(SCOPE, Level.EVENT, commit + number - 1) == ([NOW], commit + number)
+            assert store.changed_dates(SCOPE, Level.EVENT, commit + number) == ([], commit + number)
 
     def test_a_change_is_told_what_was_touched_and_what_it_touches_itself(self, writer: Store) -> None:
         (kept,) = put(writer, an_event("a"))
         commit = kept.commit or 0
 
         def change(writing: WriteTransaction) -> list[object]:
-            before = writing.touched(SCOPE, Level.EVENT, 0)
+            before = writing.changed_dates(SCOPE, Level.EVENT, 0)
             writing.put(an_event("b", DAY), None)
-            return [before, writing.touched(SCOPE, Level.EVENT, commit), writing.touched(SIBLING_SCOPE, Level.EVENT, 3)]
+            return [
+                before,
+                writing.changed_dates(SCOPE, Level.EVENT, commit),
+                writing.changed_dates(SIBLING_SCOPE, Level.EVENT, 3),
+            ]
 
         assert writer.write(change) == [([NOW], commit), ([NOW + DAY], commit + 1), ([], 3)]
 
@@ -344,7 +348,7 @@ class TimelineContract:
         (kept,) = put(writer, an_event("a"))
         writer.write(lambda writing: count_uses(writing, SCOPE, ids("a"), Use.SERVED, NOW, None))
         writer.write(lambda writing: set_checkpoint(writing, SCOPE, "how far", "here"))
-        assert store.touched(SCOPE, Level.EVENT, kept.commit or 0) == ([], kept.commit)
+        assert store.changed_dates(SCOPE, Level.EVENT, kept.commit or 0) == ([], kept.commit)
 
 
 class CheckpointContract:

@@ -124,7 +124,7 @@ class ConcurrencyContract:
         def count(writing: WriteTransaction) -> None:
             known = writing.get(SCOPE, MemoryId("counter"))
             assert known is not None
-            writing.put(known.changed(revisions=known.revisions + 1), None)
+            writing.put(known.with_changes(revisions=known.revisions + 1), None)
 
         def count_often() -> None:
             for _ in range(10):

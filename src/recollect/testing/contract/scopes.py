@@ -96,13 +96,13 @@ class ScopeContract:
         note = a_note("note", scope=TEAM)
         put(writer, note, a_note("other", scope=TEAM, shared=True))
         assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["other"], ["note", "other"]]
-        put(writer, note.changed(shared=True))
+        put(writer, note.with_changes(shared=True))
         assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["note", "other"], ["note", "other"]]
         put(writer, note)
         assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["other"], ["note", "other"]]
-        put(writer, note.changed(status=Status.FORGOTTEN), a_note("third", scope=TEAM, shared=True))
+        put(writer, note.with_changes(status=Status.FORGOTTEN), a_note("third", scope=TEAM, shared=True))
         assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["other", "third"], ["other", "third"]]
-        put(writer, note.changed(shared=True))
+        put(writer, note.with_changes(shared=True))
         assert visible_ids(store, ANA) == ["note", "other", "third"]
 
     def test_memories_come_in_the_order_asked_and_those_not_seen_are_skipped(self, store: Store, writer: Store) -> None:
@@ -131,11 +131,11 @@ class ScopeContract:
     ) -> None:
         note = a_note("note", scope=TEAM, text="between us")
         (first,) = put(writer, note)
-        (second,) = put(writer, note.changed(text="for everyone", shared=True))
+        (second,) = put(writer, note.with_changes(text="for everyone", shared=True))
         assert store.history(TEAM, note.id) == [first, second]
         assert store.history(ANA, note.id) == [second]
         assert store.history(ROOT, note.id) == store.history(Scope.parse("acme-labs"), note.id) == []
-        put(writer, note.changed(text="between us again"))
+        put(writer, note.with_changes(text="between us again"))
         assert store.history(ANA, note.id) == []
 
     def test_a_writing_gives_the_scopes_own_memory_alone(self, writer: Store) -> None:

@@ -38,7 +38,7 @@ class TurnContextContract:
         Those belong to a session with the same name in that scope.
         """
         return [
-            one.changed(scope=PARENT_SCOPE, shared=True) if place % 2 else one
+            one.with_changes(scope=PARENT_SCOPE, shared=True) if place % 2 else one
             for place, one in enumerate(self.make_conversation())
         ]
 
@@ -86,7 +86,7 @@ class TurnContextContract:
         assert found[MemoryId("a")].similarity == vector_similarity(self.LONG_TEXT, "where do we meet?")
 
     def test_without_a_session_a_memory_is_heard_alone(self, store: Store, writer: Store) -> None:
-        notes = [one.changed(session=None) for one in self.make_conversation()]
+        notes = [one.with_changes(session=None) for one in self.make_conversation()]
         put(writer, *notes)
         alone = candidates(gather(store, a_probe("Friday noon")))
         assert self.find_scores(store, "Friday noon") == {
@@ -102,7 +102,9 @@ class TurnContextContract:
         notes = self.make_conversation()
         put(writer, *notes)
         put(
-            writer, notes[2].changed(status=Status.FORGOTTEN), a_note("z", text="noon", scope=PARENT_SCOPE, session="s")
+            writer,
+            notes[2].with_changes(status=Status.FORGOTTEN),
+            a_note("z", text="noon", scope=PARENT_SCOPE, session="s"),
         )
         left = [one for one in notes if one.id != "e"]
         before = {"a": "d", "b": "a", "c": "b"}
@@ -118,10 +120,10 @@ class TurnContextContract:
     def test_a_revised_turn_is_heard_as_it_was_by_the_turn_after_it(self, store: Store, writer: Store) -> None:
         notes = self.make_conversation()
         put(writer, *notes)
-        put(writer, notes[3].changed(text="on Monday", updated_at=NOW + DAY, revisions=2))
+        put(writer, notes[3].with_changes(text="on Monday", updated_at=NOW + DAY, revisions=2))
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
         assert self.find_scores(store, "Friday or Monday") == self.compute_scores("Friday or Monday", notes, before)
-        now = [*notes[:3], notes[3].changed(text="on Monday"), notes[4]]
+        now = [*notes[:3], notes[3].with_changes(text="on Monday"), notes[4]]
         expected = self.compute_scores("Friday or Monday", now, before)
         assert self.find_scores(store, "Friday or Monday", at=NOW + DAY) == expected
 
@@ -145,13 +147,13 @@ class TurnContextContract:
         words = {one.id: sum(tokenizer.count_terms(one.text).values()) for one in notes}
         told = {one.id: words[one.id] if place >= len(asking_ends) else 0 for place, one in enumerate(notes)}
         assert {id: one.words for id, one in candidates(gather(store, a_probe())).items()} == told
-        put(writer, *(one.changed(text=f"um {one.id}", updated_at=NOW + DAY, revisions=2) for one in notes))
+        put(writer, *(one.with_changes(text=f"um {one.id}", updated_at=NOW + DAY, revisions=2) for one in notes))
         assert {id: one.words for id, one in candidates(gather(store, a_probe())).items()} == told
         later = candidates(gather(store, a_probe(at=NOW + DAY))).values()
         assert [one.words for one in later] == [2] * len(notes)
 
     def test_what_an_ancestor_shares_of_a_session_is_heard_together(self, store: Store, writer: Store) -> None:
-        notes = [one.changed(scope=PARENT_SCOPE, shared=True) for one in self.make_conversation()]
+        notes = [one.with_changes(scope=PARENT_SCOPE, shared=True) for one in self.make_conversation()]
         put(writer, *notes, a_note("x", text="noon", scope=PARENT_SCOPE, session="s", created_at=NOW - 20 * TICK))
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
         assert self.find_scores(store, "noon on Friday") == self.compute_scores("noon on Friday", notes, before)
@@ -176,7 +178,9 @@ class TurnContextContract:
     def test_a_turn_revised_since_stays_in_the_session_of_its_own_scope(self, store: Store, writer: Store) -> None:
         notes = self.make_shared_conversation()
         put(writer, *notes)
-        put(writer, *(one.changed(text=f"not {one.text}", updated_at=NOW + DAY, revisions=2) for one in notes[1:3]))
+        put(
+            writer, *(one.with_changes(text=f"not {one.text}", updated_at=NOW + DAY, revisions=2) for one in notes[1:3])
+        )
         before = {"e": "d", "c": "e", "b": "a"}
         assert self.find_scores(store, "noon on Friday") == self.compute_scores("noon on Friday", notes, before)
 
@@ -281,7 +285,7 @@ class TurnContextContract:
         notes = self.make_conversation()
         alone = a_note("x", text="Friday noon")
         put(writer, *notes, alone, a_note("y", text="Monday", session="t"))
-        put(writer, notes[3].changed(status=Status.FORGOTTEN))
+        put(writer, notes[3].with_changes(status=Status.FORGOTTEN))
         texts = ["\n".join(text for place, text in enumerate(self.TURN_TEXTS) if place != 3), "Monday"]
         for question in ("where at noon?", "word7 word8 Monday", "pier", "unheard-of"):
             found = candidates(gather(store, a_probe(question, in_turns=True)))
