@@ -263,7 +263,7 @@ def _gather_for_search(deps: Dependencies, request: RecallRequest) -> "Evidence"
         return gather(deps, request)
     view = replace(
         request.view,
-        remote_vectors=request.view.present and isinstance(deps.store, VectorSearch),
+        remote_vectors=request.view.present,
         use_index=request.exact is Exact.PREFERRED,
     )
     return gather(deps, replace(request, view=view), request.profile.fields)
