@@ -130,7 +130,6 @@ class ScoredColumns:
         missing = np.flatnonzero(np.isnan(self.scores))[:1]
         if len(missing):
             self.explain_rows_once(missing)  # raises, and names what is missing
-            raise InvalidInput(f"{self.columns.ids(missing)[0]!r} has no score by columns, but one by the reference")
 
     def find_contenders(self, limit: int) -> Rows:
         """Return the rows that the reference must score to find the best `limit`."""

@@ -65,6 +65,15 @@ def test_a_candidate_ranked_with_its_memory_shows_it_and_one_without_says_so() -
         _ = ranking[1].memory
 
 
+def test_a_ranking_takes_the_memories_of_its_rows_and_drops_those_that_were_erased() -> None:
+    pool = [a_candidate("a", similarity=0.5), a_candidate("b", similarity=0.4)]
+    ranking = replace(rank_candidates(pool, builtin_profile("salience"), NOW), rows=(0, 1))
+    memory = a_memory("b")
+    loaded = ranking.with_memories([None, memory])
+    assert [one.memory for one in loaded] == [memory]
+    assert (loaded.rows, loaded.excluded, loaded.proof) == ((), ranking.excluded, ranking.proof)
+
+
 def test_a_ranking_at_a_prompt_is_a_line_a_memory() -> None:
     ranking = a_ranking([a_memory("a"), a_memory("b", text="\x1b[2J and\nmore " * 20)], profile="search")
     assert repr(ranking) == str(ranking)
