@@ -50,7 +50,7 @@ def asked() -> Iterator[tuple[recollect.Engine, Told, list[str]]]:
 def test_a_recall_reads_once_what_there_is_and_once_what_it_considers() -> None:
     with asked() as (engine, told, calls):
         context = engine.recall("when does Ana deploy?", scope=SCOPE, depth=5)
-        assert calls == ["snapshot", "load", "read_only", "later"]
+        assert calls == ["snapshot", "load", "read_only", "defer"]
         (rows,) = told.loaded
         assert len(rows) == 6, "the best five, and the one that is pinned"
         assert {one.memory.speaker for one in context.ranking} == {"Ana", "Zoe"}
@@ -59,7 +59,7 @@ def test_a_recall_reads_once_what_there_is_and_once_what_it_considers() -> None:
 def test_a_brief_and_a_search_read_no_more_than_that() -> None:
     with asked() as (engine, _, calls):
         engine.brief(scope=SCOPE)
-        assert calls == ["snapshot", "load", "read_only", "later"]
+        assert calls == ["snapshot", "load", "read_only", "defer"]
         calls.clear()
         engine.search("when does Ana deploy?", scope=SCOPE, limit=3)
         assert calls == ["snapshot", "load"]

@@ -13,7 +13,7 @@ from recollect.ranking import signals
 from recollect.ranking.curves import Curve, HalfLife
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import override_profile
-from recollect.retrieval import query, turn_context
+from recollect.retrieval import evidence, snapshot, turn_context
 from recollect.text import dates, questions
 
 EXEMPT = {"usefulness"}
@@ -107,9 +107,9 @@ OTHERS = {
     "what is alike is the same": Sabotage("alike", _changed(factors={"newest": {"same": None}})),
     "what both arms say counts twice": Sabotage("spelling", _changed(terms={"relevance": {"overlap": 0.0}})),
     "a time alone opens no gate": Sabotage("period", _by_relevance_alone),
-    "what nobody said is others'": Sabotage("mixed", inside=query, code={"_match_speakers": _nobody_counts(0.0)}),
-    "what nobody said is theirs": Sabotage("mixed", inside=query, code={"_match_speakers": _nobody_counts(1.0)}),
-    "notes are one conversation": Sabotage("mixed", inside=turn_context, code={"order_by_session": _all_in_order}),
+    "what nobody said is others'": Sabotage("mixed", inside=evidence, code={"_match_speakers": _nobody_counts(0.0)}),
+    "what nobody said is theirs": Sabotage("mixed", inside=evidence, code={"_match_speakers": _nobody_counts(1.0)}),
+    "notes are one conversation": Sabotage("mixed", inside=snapshot, code={"order_by_session": _all_in_order}),
     "words are not heard": Sabotage("context", _changed(terms={"relevance": {"lexical_share": 0.0, "overlap": 0.0}})),
     "meaning is not heard": Sabotage("meaning", _changed(terms={"relevance": {"lexical_share": 1.0, "overlap": 0.0}})),
     "memories are heard alone": Sabotage("context", _changed(hearing="alone")),

@@ -46,7 +46,7 @@ from recollect.model.memory import Memory, MemoryId
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AdmissionResult:
     """What a decision writes: the ended memories, then the draft's own; and its verdict.
 
     `memory` is that of the receipt, and `replaced` the memory that a verdict may quote. With `echo`, the memory stays
@@ -68,7 +68,7 @@ def changes_for(
     policy: AdmissionPolicy,
     now: datetime,
     batch: Container[MemoryId] = (),
-) -> tuple[changeset.Changeset, Outcome]:
+) -> tuple[changeset.Changeset, AdmissionResult]:
     """Return what the decision about a proposed memory writes.
 
     `batch` are the memories that earlier drafts of the same call have stored.
@@ -98,26 +98,26 @@ def _carry_out(
     policy: AdmissionPolicy,
     now: datetime,
     batch: Container[MemoryId],
-) -> Outcome:
+) -> AdmissionResult:
     match decision:
         case Admit():
             return _put_new(proposal, memory, batch)
         case ReviseMemory(former, restated, position):
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=restated)
             state, puts = _put_in_place(proposal, state, former, position, now)
-            return Outcome(Updated(state.revisions, _replaced_id(position)), state, puts)
+            return AdmissionResult(Updated(state.revisions, _replaced_id(position)), state, puts)
         case Echo(duplicate, reason):
             return _reinforce(duplicate, proposal, memory, neighbors, reason)
         case Supersede(old):
             state, puts = _put_in_place(proposal, memory, None, SubjectPosition(old), now)
-            return Outcome(superseded_verdict(old[-1], memory), state, puts, old[-1])
+            return AdmissionResult(superseded_verdict(old[-1], memory), state, puts, old[-1])
         case InsertBefore(newer, old):
             state, puts = _put_in_place(proposal, memory, None, SubjectPosition(old, newer), now)
             if state.status is not Status.ACTIVE:
-                return Outcome(_outdated_verdict(newer, memory), state, puts)
+                return AdmissionResult(_outdated_verdict(newer, memory), state, puts)
             if not old:
-                return Outcome(Created(), state, puts)
-            return Outcome(superseded_verdict(old[-1], memory), state, puts, old[-1])
+                return AdmissionResult(Created(), state, puts)
+            return AdmissionResult(superseded_verdict(old[-1], memory), state, puts, old[-1])
         case Reactivate(former, position):
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=True)
             revived = state.with_changes(status=Status.ACTIVE, superseded_by=None, remark=None)
@@ -125,18 +125,18 @@ def _carry_out(
                 revived = revived.with_changes(topic_key=None)
             revived, puts = _put_in_place(proposal, revived, former, position, now)
             if position.ended_by is not None and revived.status is not Status.ACTIVE:
-                return Outcome(_outdated_verdict(position.ended_by, memory), revived, puts)
-            return Outcome(Reactivated(former.status.value, _replaced_id(position)), revived, puts)
+                return AdmissionResult(_outdated_verdict(position.ended_by, memory), revived, puts)
+            return AdmissionResult(Reactivated(former.status.value, _replaced_id(position)), revived, puts)
         case KeepInactive(former, since):
             when = since.isoformat(timespec="seconds")
             reason = f"it was {former.status.value} on {when}, after this was stated"
-            return Outcome(Refused(reason, former.id), former)
+            return AdmissionResult(Refused(reason, former.id), former)
         case Quarantine(reason, other) if other is not None and other.status is Status.QUARANTINED:
-            return Outcome(Quarantined(reason, other.id), other)
+            return AdmissionResult(Quarantined(reason, other.id), other)
         case Quarantine(reason, other):
             state = memory.with_changes(status=Status.QUARANTINED, remark=reason)
             verdict = Quarantined(reason, None if other is None else other.id)
-            return Outcome(
+            return AdmissionResult(
                 verdict, state, (changeset.Put(state, proposal.resolve_vector(memory, None), proposal.index),)
             )
         case _ as unknown:
@@ -160,13 +160,15 @@ def _outdated_verdict(newer: Memory, memory: Memory) -> Outdated:
     return Outdated(newer.id, f"a later memory has the subject {memory.subject!r}")
 
 
-def _put_new(proposal: Proposal, memory: Memory, batch: Container[MemoryId]) -> Outcome:
+def _put_new(proposal: Proposal, memory: Memory, batch: Container[MemoryId]) -> AdmissionResult:
     similar = proposal.similar_event
     if similar is None or (proposal.similar_in_batch and similar[0] not in batch):
         verdict: Verdict = Created()
     else:
         verdict, memory = unindexed_verdict(*similar), memory.with_changes(indexed=False)
-    return Outcome(verdict, memory, (changeset.Put(memory, proposal.resolve_vector(memory, None), proposal.index),))
+    return AdmissionResult(
+        verdict, memory, (changeset.Put(memory, proposal.resolve_vector(memory, None), proposal.index),)
+    )
 
 
 def unindexed_verdict(similar: MemoryId, similarity: float) -> Unindexed:
@@ -176,13 +178,13 @@ def unindexed_verdict(similar: MemoryId, similarity: float) -> Unindexed:
 
 def _reinforce(
     duplicate: Memory, proposal: Proposal, memory: Memory, neighbors: changeset.Neighbors, reason: str
-) -> Outcome:
+) -> AdmissionResult:
     """Count an echo of a duplicate, once for each moment at which it was stated."""
     is_dated = proposal.draft.at is not None
     known_dates = (duplicate.created_at, duplicate.observed_at)
     if is_dated and (memory.created_at in known_dates or duplicate.id in neighbors.echoed):
-        return Outcome(Unchanged(), duplicate)
-    return Outcome(Reinforced(duplicate.id, reason), duplicate, echo=True)
+        return AdmissionResult(Unchanged(), duplicate)
+    return AdmissionResult(Reinforced(duplicate.id, reason), duplicate, echo=True)
 
 
 def _next_state(

@@ -7,7 +7,7 @@ from datetime import datetime
 from recollect.admission.policy import AdmissionPolicy
 from recollect.model.enums import Kind, Status, Trust
 from recollect.model.memory import Memory, MemoryId
-from recollect.text.updates.statements import Statements
+from recollect.text.updates.parsed_memories import ParsedMemories
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Neighborhood:
     memories of its subject that have not ended when the draft begins. `inactive_since` has the time when each inactive
     memory became inactive. `forgotten_in_quarantine` has the memories that were forgotten while quarantined, in that
     state. `injection` is the part of the draft's text that reads like instructions to a model, if any. A draft that
-    `is_undated` counts as later than all of these memories, even if the clock went back. `statements` has what
+    `is_undated` counts as later than all of these memories, even if the clock went back. `parsed` has what
     the texts say, as far as they are parsed.
     """
 
@@ -112,7 +112,7 @@ class Neighborhood:
     forgotten_in_quarantine: Mapping[MemoryId, Memory] = field(default_factory=dict[MemoryId, Memory])
     injection: str | None = None
     is_undated: bool = False
-    statements: Statements = field(default_factory=Statements)
+    parsed: ParsedMemories = field(default_factory=ParsedMemories)
 
     def as_quarantined(self, memory: Memory) -> Memory:
         """Return the memory, in its quarantined state if it was forgotten in quarantine."""
@@ -141,7 +141,7 @@ def decide(proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy
                 return decision
     if neighborhood.injection is not None and policy.quarantine.enabled:
         return Quarantine(injection_reason(neighborhood.injection))
-    return decide_within_subject(proposed, neighborhood.same_subject, policy, neighborhood.statements)
+    return decide_within_subject(proposed, neighborhood.same_subject, policy, neighborhood.parsed)
 
 
 def decide_verbatim(
@@ -229,18 +229,18 @@ def _decide_repeated_inactive(
     if proposed.trust.less_than(former.trust) or (neighborhood.injection is not None and policy.quarantine.enabled):
         return None
     state = proposed.with_changes(id=former.id)
-    position = _find_position(state, neighborhood.same_subject, policy, neighborhood.statements)
+    position = _find_position(state, neighborhood.same_subject, policy, neighborhood.parsed)
     return None if _find_more_trusted(position, proposed) is not None else Reactivate(former, position)
 
 
 def decide_within_subject(
-    proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, statements: Statements
+    proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, parsed: ParsedMemories
 ) -> Admit | Supersede | InsertBefore | Quarantine:
     """Decide about a memory among those of its subject, of which one is valid at a time.
 
     The one that begins later ends the one before, unless that is more trusted.
     """
-    position = _find_position(proposed, same_subject, policy, statements)
+    position = _find_position(proposed, same_subject, policy, parsed)
     more_trusted = _find_more_trusted(position, proposed)
     if more_trusted is not None and policy.quarantine.enabled:
         return Quarantine(LESS_TRUSTED, more_trusted)
@@ -258,7 +258,7 @@ def _position_of_restated(
     observed = max(observed_at(proposed), observed_at(former))
     state = proposed.with_changes(id=former.id, observed_at=observed, valid_from=since, valid_until=until)
     active = [one for one in neighborhood.same_subject if one.status is Status.ACTIVE]
-    return _find_position(state, active, policy, neighborhood.statements)
+    return _find_position(state, active, policy, neighborhood.parsed)
 
 
 def merge_validity(former: Memory, proposed: Memory, *, restated: bool) -> tuple[datetime | None, datetime | None]:
@@ -288,7 +288,7 @@ def is_older_observation(proposed: Memory, former: Memory) -> bool:
 
 
 def _find_position(
-    memory: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, statements: Statements
+    memory: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, parsed: ParsedMemories
 ) -> SubjectPosition:
     """Return the position of a memory from when it becomes valid.
 
@@ -299,7 +299,7 @@ def _find_position(
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
         return SubjectPosition()
     others = [one for one in same_subject if one.id != memory.id and one.kind is not Kind.EVENT]
-    others = [one for one in others if statements.contradict(one, memory)]
+    others = [one for one in others if parsed.contradict(one, memory)]
     others.sort(key=lambda one: (effective_from(one), one.id))
     before = [one for one in others if effective_from(one) <= begin and not one.ended_by(begin)]
     later = [one for one in others if effective_from(one) > begin and not one.ended_by(effective_from(one))]

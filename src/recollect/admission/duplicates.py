@@ -65,7 +65,7 @@ def match_neighbors(
         forgotten_in_quarantine={one.id: one for one in forgotten if one.status is Status.QUARANTINED},
         injection=proposal.injection if memory.trust.less_than(Trust.STATED) else None,
         is_undated=draft.at is None,
-        statements=proposal.statements,
+        parsed=proposal.parsed,
     )
 
 

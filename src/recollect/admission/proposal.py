@@ -20,7 +20,7 @@ from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Trust
 from recollect.model.memory import Memory, MemoryId
 from recollect.text.index_entry import index_memory
 from recollect.text.updates import claims
-from recollect.text.updates.statements import Statements
+from recollect.text.updates.parsed_memories import ParsedMemories
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ class Proposal:
     vector: "Vector | None" = None
     similar_event: tuple[MemoryId, float] | None = None
     similar_in_batch: bool = False
-    statements: Statements = field(default_factory=Statements)
+    parsed: ParsedMemories = field(default_factory=ParsedMemories)
 
     @property
     def query(self) -> changeset.NeighborQuery:
@@ -97,11 +97,11 @@ class Proposal:
             retry_key=draft.key,
         )
 
-    def parse_statements(self, others: Iterable[Memory]) -> None:
+    def parse_memories(self, others: Iterable[Memory]) -> None:
         """Parse the memories that it may contradict, so that the transaction does not have to."""
         for one in others:
-            self.statements.parse(self.memory)
-            self.statements.parse(one)
+            self.parsed.parse(self.memory)
+            self.parsed.parse(one)
 
     def resolve_vector(self, state: Memory, former: Memory | None) -> "Vector | None":
         """Return the vector of a memory's next version, or None if its present vector stays.
@@ -131,7 +131,7 @@ def propose(
     *,
     id: MemoryId,
     at: datetime,
-    statements: Statements,
+    parsed: ParsedMemories,
     is_verbatim: bool = False,
 ) -> Proposal:
     """Compute everything about a draft that does not depend on the store."""
@@ -150,7 +150,7 @@ def propose(
         estimated_importance=importance,
         injection=injection,
         is_verbatim=is_verbatim,
-        statements=statements,
+        parsed=parsed,
     )
 
 

@@ -41,7 +41,7 @@ from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 from recollect.text.index_entry import index_memory
-from recollect.text.updates.statements import Statements
+from recollect.text.updates.parsed_memories import ParsedMemories
 
 if TYPE_CHECKING:
     from recollect.retrieval.vectors import Vector
@@ -180,7 +180,7 @@ def _put_revised(
     """
     position, commit_time = SubjectPosition(), max(now, changes.known_since(revised))
     contradicted = _find_contradicted(writing, former, revised, policy)
-    match decide_within_subject(revised, contradicted, policy, Statements()):
+    match decide_within_subject(revised, contradicted, policy, ParsedMemories()):
         case Quarantine(reason, other):
             return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
         case InsertBefore(newer, _) if effective_from(newer) <= commit_time:

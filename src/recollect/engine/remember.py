@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from recollect.admission import duplicates, supersession
-from recollect.admission.changes import Outcome, changes_for
+from recollect.admission.changes import AdmissionResult, changes_for
 from recollect.admission.decision import decide, decide_verbatim
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.proposal import Proposal, TitleChanged, propose
@@ -25,7 +25,7 @@ from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
 from recollect.protocols import WriteTransaction
-from recollect.text.updates.statements import Statements
+from recollect.text.updates.parsed_memories import ParsedMemories
 
 BeforeWrite = Callable[[WriteTransaction], object]
 """Runs first in the transaction; if it raises, nothing is written."""
@@ -53,7 +53,7 @@ def remember_all(
     With `check_verbatim`, each draft becomes the next version of its topic, even if another memory says the same, and
     is refused if anything would be redacted. The check sees all receipts before the transaction ends.
     """
-    now, statements = deps.now(), Statements()
+    now, parsed = deps.now(), ParsedMemories()
     screened = [screen(draft, deps.policy.secrets) for draft in drafts]
     if check_verbatim is not None:
         for draft, one in zip(drafts, screened, strict=True):
@@ -66,7 +66,7 @@ def remember_all(
             deps.policy,
             id=one.value.id or MemoryId(deps.new_id(now)),
             at=require_not_future("at", one.value.at, now),
-            statements=statements,
+            parsed=parsed,
             is_verbatim=check_verbatim is not None,
         )
         for one in screened
@@ -97,7 +97,7 @@ def _look_up(deps: Dependencies, results: Sequence[Receipt | Proposal], now: dat
         if one.memory.subject is not None:  # it may contradict stored memories and earlier drafts
             earlier = by_subject.setdefault((one.memory.scope, one.memory.subject), one.memory)
             stored = chain(*neighbors.same_subject.values())
-            one.parse_statements([*stored, *([] if earlier is one.memory else [earlier])])
+            one.parse_memories([*stored, *([] if earlier is one.memory else [earlier])])
         title = one.memory.title
         if query is not None and query.topic_key is not None:  # a draft without a title gets that of its topic
             topic = query.scope, query.topic_key
@@ -140,10 +140,10 @@ def _embed_and_commit(
     """Embed all proposals and write them in one transaction; embed again if a topic's title has changed."""
     proposals = find_known_events(deps, _embed(deps, proposals), now)
 
-    def change(writing: WriteTransaction) -> list[tuple[Receipt, Outcome | None]]:
+    def change(writing: WriteTransaction) -> list[tuple[Receipt, AdmissionResult | None]]:
         before_write(writing)
         writing.apply(changeset.Changeset(encoder=deps.encoder))
-        written = list[tuple[Receipt, Outcome | None]]()
+        written = list[tuple[Receipt, AdmissionResult | None]]()
         batch = set[MemoryId]()
         for proposal in proposals:  # each sees what the earlier ones have written
             written.append(_decide_and_write(deps, writing, proposal, now, batch))
@@ -162,7 +162,7 @@ def _embed_and_commit(
 
 def _decide_and_write(
     deps: Dependencies, writing: WriteTransaction, proposal: Proposal, now: datetime, batch: set[MemoryId]
-) -> tuple[Receipt, Outcome | None]:
+) -> tuple[Receipt, AdmissionResult | None]:
     """Decide about one draft by the memories that this transaction sees, and write the result."""
     draft, policy = proposal.draft, deps.policy
     neighbors = writing.neighbors(proposal.query)
@@ -180,7 +180,7 @@ def _decide_and_write(
     return Receipt(memory.id, outcome.verdict, memory, proposal.redacted), outcome
 
 
-def _with_quotes(receipt: Receipt, outcome: Outcome | None) -> Receipt:
+def _with_quotes(receipt: Receipt, outcome: AdmissionResult | None) -> Receipt:
     """Say in the verdict how a memory differs from the one that it replaces."""
     if outcome is None or outcome.replaced is None or not isinstance(receipt.verdict, Superseded):
         return receipt

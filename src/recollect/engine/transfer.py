@@ -46,7 +46,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import copy_with
 from recollect.protocols import ProgressListener, Store, StoreImport, WriteTransaction
-from recollect.text.updates.statements import Statements
+from recollect.text.updates.parsed_memories import ParsedMemories
 
 T = TypeVar("T")
 
@@ -183,7 +183,7 @@ def _place_imported(
     """Decide about an imported memory by the memories of its subject that the scope had before."""
     query = changeset.NeighborQuery(scope=memory.scope, subject=memory.subject, since=effective_from(memory))
     same_subject = writing.neighbors(query).same_subject.get(memory.subject or "", ())
-    match decide_within_subject(memory, [one for one in same_subject if one.id not in new], policy, Statements()):
+    match decide_within_subject(memory, [one for one in same_subject if one.id not in new], policy, ParsedMemories()):
         case Quarantine(reason, _):
             writing.put(memory.with_changes(status=Status.QUARANTINED, remark=reason), None)
         case Supersede(old):

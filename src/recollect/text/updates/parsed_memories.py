@@ -1,4 +1,4 @@
-"""Statements: parse what memories say once, and compare them as often as needed."""
+"""Parsed memories: read what memories say once, and compare them as often as needed."""
 
 from dataclasses import dataclass
 
@@ -14,30 +14,30 @@ from recollect.text.updates.statement import Claim
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ParsedMemory:
     """The key of a text's canonical form, if it is short enough to have one, and its claim about a subject."""
 
     key: str | None
     claim: Claim | None
 
 
-class Statements:
-    """The parsed statements of memories.
+class ParsedMemories:
+    """What memories say, parsed once.
 
     A memory that was parsed before a transaction is not parsed inside it, while other writers wait.
     """
 
     def __init__(self) -> None:
-        self._parsed: dict[tuple[str, str | None, str | None, str | None], Statement] = {}
+        self._parsed: dict[tuple[str, str | None, str | None, str | None], ParsedMemory] = {}
 
-    def parse(self, memory: Memory) -> Statement:
+    def parse(self, memory: Memory) -> ParsedMemory:
         """Return what a memory's text says."""
         text, speaker = memory.text, memory.speaker
         me, context = first_person_name(memory.provenance), distinguishing_context(memory)
         source = (text, speaker, me, context)
         if source not in self._parsed:
             key = meaning_key(text) if len(text) <= MAX_COMPARED_CHARS else None
-            self._parsed[source] = Statement(key, read_claim(text, speaker, me, context))
+            self._parsed[source] = ParsedMemory(key, read_claim(text, speaker, me, context))
         return self._parsed[source]
 
     def contradict(self, one: Memory, other: Memory) -> bool:
