@@ -1,6 +1,6 @@
 """The files in tests/unit are named after the modules that they test.
 
-`tests/unit/ranking/test_scorer.py` and `tests/unit/ranking/test_scorer_rank.py` test `src/recollect/ranking/scorer.py`;
+`tests/unit/ranking/test_why.py` and `tests/unit/ranking/test_why_text.py` test `src/recollect/ranking/why.py`;
 `tests/unit/ranking/test_package_repr.py` tests the whole package.
 """
 
@@ -45,7 +45,7 @@ def test_every_unit_test_file_is_named_after_a_module() -> None:
     [
         "test_ids.py",
         "ranking/test_scorer.py",
-        "ranking/test_scorer_rank.py",
+        "ranking/test_why_text.py",
         "ranking/test_profile_toml_writer.py",
         "ranking/test_profiles.py",
         "ranking/test_package_repr.py",

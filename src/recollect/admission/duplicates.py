@@ -16,10 +16,7 @@ from recollect.model.episode import FAILURE_TAG, LESSON_TAG
 from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+    from recollect.retrieval.vectors import Vector
 
 
 def match_neighbors(

@@ -23,10 +23,7 @@ from recollect.text.updates import claims
 from recollect.text.updates.parsed_memories import ParsedMemories
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+    from recollect.retrieval.vectors import Vector
 
 
 class TitleChanged(Exception):

@@ -176,7 +176,7 @@ def rank_for_context(deps: Dependencies, request: RecallRequest, evidence: "Evid
 
 
 def _record_changes(record: ContextRecord) -> changeset.Changeset:
-    """Return what is written of a context: its record, and what it served."""
+    """Return the changes that record a context and count its memories as served."""
     ids = tuple(entry.id for entry in record.packed)
     served = changeset.MemoryUses(record.scope, ids, Use.SERVED, record.made_at, record.id)
     return changeset.Changeset(contexts=(record,), uses=(served,) if record.known_at is None else ())

@@ -47,7 +47,10 @@ T = TypeVar("T")
 
 
 class SqliteStore(SqlReader):
-    """Keeps memories in one SQLite file, for many threads and processes at once."""
+    """Keeps memories in one SQLite file, for many threads and processes at once.
+
+    `SqlReader` has the reads: `snapshot`, `load`, `neighbors` and the others.
+    """
 
     def __init__(
         self,
