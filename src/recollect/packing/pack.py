@@ -239,22 +239,22 @@ def fit_text(rendered: RenderedRanking, choice: PackingChoice) -> FittedText:
 
     Token counts do not add up: a text may count more than its parts, or less.
     """
-    over: dict[int, int] = {}
-    more = math.inf
+    excess: dict[int, int] = {}
+    next_budget = math.inf
     taken = list(choice.chosen)
     while taken:
         text = rendered.render(taken)
         tokens = rendered.prompt.tokens(text)
         if tokens <= choice.tokens:
-            return FittedText(tuple(sorted(taken)), text, tokens, over, more)
-        more = min(more, tokens)
-        over[taken.pop()] = tokens - choice.tokens
+            return FittedText(tuple(sorted(taken)), text, tokens, excess, next_budget)
+        next_budget = min(next_budget, tokens)
+        excess[taken.pop()] = tokens - choice.tokens
     for place in range(len(rendered.costs)):
         tokens = rendered.tokens_alone(place)
         if tokens <= choice.tokens:
-            return FittedText((place,), rendered.render([place]), tokens, over, more)
-        more = min(more, tokens)
-    return FittedText((), "", 0, over, more)
+            return FittedText((place,), rendered.render([place]), tokens, excess, next_budget)
+        next_budget = min(next_budget, tokens)
+    return FittedText((), "", 0, excess, next_budget)
 
 
 MAX_TRIED_BUDGETS = 300

@@ -99,12 +99,12 @@ def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | 
 
 def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
     """Return whether the gate's signal or one of its alternatives reaches its minimum."""
-    return any(_reaches(way, candidate, at) for way in gate.alternatives)
+    return any(_reaches(alternative, candidate, at) for alternative in gate.alternatives)
 
 
-def _reaches(way: Gate, candidate: Candidate, at: datetime) -> bool:
-    value = signal_value(way.signal, candidate, at)
-    return value is not None and value >= way.at_least
+def _reaches(alternative: Gate, candidate: Candidate, at: datetime) -> bool:
+    value = signal_value(alternative.signal, candidate, at)
+    return value is not None and value >= alternative.at_least
 
 
 def _describe_opening(
@@ -116,13 +116,13 @@ def _describe_opening(
     own signal opened it, or no signal did.
     """
     value = signal_value(gate.signal, candidate, at)
-    way = next((way for way in gate.alternatives if _reaches(way, candidate, at)), gate)
-    if way is gate:
+    opener = next((one for one in gate.alternatives if _reaches(one, candidate, at)), gate)
+    if opener is gate:
         return None
     if gate.signal.name not in signals:
-        return way.signal.name, f"opened the gate of {gate.signal.name}"
+        return opener.signal.name, f"opened the gate of {gate.signal.name}"
     under = "no evidence for the gate" if value is None else f"under the gate's {gate.at_least:g}"
-    return gate.signal.name, f"{under}, which {way.signal.name} opened"
+    return gate.signal.name, f"{under}, which {opener.signal.name} opened"
 
 
 def _add_note(entry: PartOrFactor, note: str | None) -> PartOrFactor:
