@@ -226,7 +226,7 @@ class Store(Protocol):
         """Return every memory that the view may see as columns; never a shortlist."""
         ...
 
-    def load(self, snapshot: "Snapshot", rows: Sequence[int]) -> Sequence[Memory | None]:
+    def load(self, snapshot: "Snapshot", rows: Sequence[int], /) -> Sequence[Memory | None]:
         """Return the memories of these rows as the snapshot has them, or None for one erased since."""
         ...
 

@@ -122,15 +122,18 @@ def read_label(field: str, value: Any) -> str | None:
     """Return a name or id without invisible characters; `None` if nothing is left."""
     if value is None:
         return None
-    if type(value) is int and abs(value) < MAX_NUMERIC_ID:
-        value = str(value)
-    text = validation.require_text(field, value)
+    text = validation.require_text(field, _number_to_text(value))
     if len(text) > 4 * validation.MAX_ID_CHARS:
         raise FieldError(f"has {len(text)} characters; at most {validation.MAX_ID_CHARS} are allowed", field=field)
     label = " ".join(text.split())
     if validation.find_invisible_character(label) is not None:
         label = " ".join("".join(one for one in label if validation.find_invisible_character(one) is None).split())
     return validation.require_id(field, label) if label else None
+
+
+def _number_to_text(value: Any) -> Any:
+    """Return an integer id as text; any other value unchanged."""
+    return str(value) if type(value) is int and abs(value) < MAX_NUMERIC_ID else value
 
 
 def read_tags(value: Any, assumed: Counter[str]) -> tuple[str, ...]:
